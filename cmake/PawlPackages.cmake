@@ -1,0 +1,20 @@
+# Debian 12's packages; `scripts/setup` installs them. Each is linked behind one door only.
+
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+find_package(OpenSSL REQUIRED)
+find_package(CapnProto REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(RocksDB REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(GTest REQUIRED)
+find_package(benchmark REQUIRED)
+find_package(ZLIB REQUIRED)
+pkg_check_modules(ZMQ REQUIRED IMPORTED_TARGET libzmq)
+pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
+pkg_check_modules(MUPARSER REQUIRED IMPORTED_TARGET muparser)
+find_package(CUDAToolkit QUIET)
+include(GoogleTest)
+
+find_package(rapidcheck REQUIRED)

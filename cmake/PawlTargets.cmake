@@ -1,0 +1,43 @@
+# One library a room, one flags target for all, every header compiled alone.
+
+add_library(pawl_flags INTERFACE)
+target_compile_options(pawl_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor
+  -Woverloaded-virtual -Werror)
+target_compile_definitions(pawl_flags INTERFACE PAWL_VERSION="${PROJECT_VERSION}")
+
+set(PAWL_SANITIZE "" CACHE STRING "address, thread or fuzzer; set by the presets")
+if(PAWL_SANITIZE STREQUAL "address")
+  target_compile_options(pawl_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(pawl_flags INTERFACE -fsanitize=address,undefined)
+elseif(PAWL_SANITIZE STREQUAL "thread")
+  target_compile_options(pawl_flags INTERFACE -fsanitize=thread -fno-omit-frame-pointer)
+  target_link_options(pawl_flags INTERFACE -fsanitize=thread)
+elseif(PAWL_SANITIZE STREQUAL "fuzzer")
+  target_compile_options(pawl_flags INTERFACE -fsanitize=fuzzer-no-link,address,undefined -fno-omit-frame-pointer)
+  target_link_options(pawl_flags INTERFACE -fsanitize=address,undefined)
+endif()
+
+# pawl_library(NAME SOURCES a.cc ... HEADERS a.h ... LINK public... LINK_PRIVATE private...)
+function(pawl_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;HEADERS;LINK;LINK_PRIVATE" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_sources(${name} PUBLIC FILE_SET HEADERS BASE_DIRS ${CMAKE_SOURCE_DIR} FILES ${ARG_HEADERS})
+  target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR})
+  target_link_libraries(${name} PUBLIC pawl_flags ${ARG_LINK} PRIVATE ${ARG_LINK_PRIVATE})
+  set_target_properties(${name} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
+endfunction()
+
+# pawl_test(NAME LABEL unit SOURCES ... LINK ...): one GoogleTest binary, its cases found at build time.
+# TIMEOUT seconds for each case.
+function(pawl_test name)
+  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;LINK" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 60)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE pawl_flags ${ARG_LINK} GTest::gmock GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE PAWL_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
+    PAWL_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
+    PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT})
+endfunction()

@@ -1,0 +1,100 @@
+#pragma once
+// Every decision of the coordinator, as On*(event) -> effects. No socket, disk or clock: time comes in as
+// milliseconds on the coordinator's monotonic clock, and effects are carried out by service/.
+//
+// Invariants: 1. effects' events are durable before any of the same effects' messages is sent (service
+// keeps this). 2. A report is taken exactly once; the first valid one of a granted attempt wins, also when
+// late. 3. A track has at most one open generation. 4. Only worker exits, signals and deadlines are blamed
+// on a candidate; lost workers never are.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "coordinator/search/orders.h"
+#include "coordinator/search/track.h"
+#include "schema/event.h"
+#include "schema/message.h"
+
+namespace pawl {
+
+using PeerId = std::string;  // the link's routing id of a connected worker
+
+struct Outgoing {
+  PeerId peer;
+  Message message;
+
+  bool operator==(const Outgoing&) const = default;
+};
+
+struct Effects {
+  std::vector<Event> append;        // seq and unix_ms are filled in by the ledger
+  std::vector<Outgoing> send;       // after `append` is synced
+  std::vector<std::string> notes;   // for the progress line and the log, one line each
+
+  bool empty() const { return append.empty() && send.empty() && notes.empty(); }
+};
+
+struct CoreOptions {
+  LedgerId ledger;
+  Epoch epoch;
+  LedgerHead head;                    // as read at opening
+  std::uint32_t beat_ms = 5'000;
+  std::uint32_t lost_ms = 20'000;
+  std::uint32_t lease_ms = 60'000;    // the least; an order that may take longer gets more
+  std::uint32_t max_voids = 2;        // a void generation is measured again up to this often
+  std::uint32_t max_voids_in_row = 10;  // then the track is paused
+  std::uint32_t max_lost = 8;         // attempts lost before the generation is void (worker lost)
+};
+
+// A track as core holds it. `requests` decides which workers may serve it.
+struct CoreTrack {
+  Track track;
+  Workshop workshop;
+};
+
+class Core {
+ public:
+  explicit Core(CoreOptions options);
+
+  // A track that the ledger already holds, with everything folded in. Its open attempts are waited for
+  // until their leases end, counted from `now_ms`.
+  void AddTrack(CoreTrack track, std::int64_t now_ms);
+  // Looks a report of an attempt up that is no longer open: its digest if one was taken, zero if it was
+  // granted and never reported, nullopt if it was never granted. Reads the ledger's `seen`.
+  using SeenLookup =
+      std::function<std::optional<Digest>(TrackId, OrderKind, Generation, Attempt)>;
+  void SetSeenLookup(SeenLookup lookup);
+
+  Effects OnMessage(const PeerId& peer, const Message& message, std::int64_t now_ms);
+  Effects OnUndecodable(const PeerId& peer, const std::string& why, bool other_version,
+                        std::int64_t now_ms);
+  // Leases, lost workers, and work for idle ones; call at least every second.
+  Effects OnTick(std::int64_t now_ms);
+  // Stops granting, and tells workers to drain. Done() once nothing is held.
+  Effects OnDrain(std::int64_t now_ms);
+  // Opens a confirmation of a track's incumbent.
+  Effects OnConfirm(TrackId track, std::int64_t now_ms);
+  Effects OnOpenTrack(const TrackOpened& opened, Workshop workshop, std::int64_t now_ms);
+  Effects OnResumeTrack(TrackId track, std::int64_t now_ms);  // a paused one
+  // The ledger's head moved (after each append): acks and welcomes carry it.
+  void OnAppended(const LedgerHead& head);
+  // The coordinator's loop was not running for a while: every deadline moves by as much.
+  void OnStall(std::int64_t stalled_ms);
+
+  bool Done() const;  // every track is closed and confirmed (or paused), or drained
+  const std::map<TrackId, CoreTrack>& tracks() const;
+  // Workers connected now, by id.
+  std::vector<WorkerId> Workers() const;
+  std::int64_t NextDeadline() const;  // of a lease or worker, ms; INT64_MAX: none
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace pawl

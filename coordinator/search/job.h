@@ -1,0 +1,58 @@
+#pragma once
+// A job: a TOML file that names one or more tracks, their policy, proposer and budget.
+// The format is in docs/jobs.md; every key is checked, unknown ones are refused with the nearest known.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schema/event.h"
+#include "schema/order.h"
+#include "schema/result.h"
+
+namespace pawl {
+
+// One track as asked for, before it is bound to a device model.
+struct TrackRequest {
+  std::string label;      // unique in the job; default "<operation> <shape> <dtype>"
+  std::string operation;
+  std::vector<Scalar> shape;
+  DType dtype = DType::kF32;
+  std::string backend;    // "cuda", "host", "best": the best that a connected device runs
+  std::string structure;  // empty: the backend's only one
+  std::vector<std::string> devices;  // "any", "host", "cuda", "replay:FILE", or a device model
+  std::optional<Instrument> instrument;
+  std::optional<std::uint32_t> warmup;
+  std::optional<std::uint32_t> iterations;
+  std::string policy = "field_note";
+  Parameters policy_parameters;
+  std::string proposer = "coordinate";
+  Parameters proposer_parameters;
+  std::uint64_t seed = 0;
+  Budget budget;
+  // Knob settings over the structure's own start; checked when the track is opened.
+  std::vector<std::pair<std::string, KnobValue>> start;
+  bool confirm = true;
+  std::string place;      // "jobs/matmul.toml:12", for messages
+};
+
+struct Job {
+  std::string name;       // default: the file's stem
+  std::string file;
+  std::string text;
+  // For each track, its settings per backend: [host] and [cuda] tables override the rest.
+  struct Entry {
+    TrackRequest base;
+    std::map<std::string, TrackRequest> by_backend;  // fully merged
+  };
+  std::vector<Entry> tracks;
+
+  // Every device any track names, "any" left out, in order, each once.
+  std::vector<std::string> Devices() const;
+};
+
+Result<Job> ReadJob(const std::string& path);
+Result<Job> ParseJob(const std::string& text, const std::string& path);
+
+}  // namespace pawl

@@ -1,0 +1,77 @@
+#pragma once
+// A TOML file read with every key accounted for. The only code that sees toml++.
+//
+// A reader takes keys out of a Table; what nobody took is an error that names the nearest key that would
+// have been taken, with file and line. Every message is "FILE:LINE: what was seen; what is wanted".
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "kernels/expression.h"
+#include "schema/configuration.h"
+#include "schema/result.h"
+
+namespace pawl {
+
+class Table;
+
+// A value of a document and where it stands.
+struct Node {
+  using Array = std::vector<Node>;
+  // toml's booleans, integers, floats, strings, arrays and tables.
+  std::variant<bool, std::int64_t, double, std::string, Array, std::shared_ptr<Table>> value;
+  Place place;
+};
+
+// A table whose keys are taken one by one. Copies share what has been taken.
+class Table {
+ public:
+  const Place& place() const;
+  std::vector<std::string> Keys() const;  // in file order
+  bool Has(std::string_view key) const;
+  Place PlaceOf(std::string_view key) const;  // of the key, or of the table when it is absent
+
+  // Each marks the key as known, whether or not it is there. Wrong type: an error. `optional` calls give
+  // nullopt when it is absent; the others an error that says it is missing.
+  Result<std::string> String(std::string_view key);
+  Result<std::int64_t> Integer(std::string_view key, std::int64_t low, std::int64_t high);
+  Result<double> Number(std::string_view key, double low, double high);  // integers too
+  Result<bool> Bool(std::string_view key);
+  Result<std::vector<std::string>> Strings(std::string_view key);
+  Result<Node::Array> Array(std::string_view key);
+  Result<std::shared_ptr<Table>> Sub(std::string_view key);
+  Result<std::vector<std::shared_ptr<Table>>> Tables(std::string_view key);  // [[key]]
+  Result<std::optional<std::string>> OptionalString(std::string_view key);
+  Result<std::optional<std::int64_t>> OptionalInteger(std::string_view key, std::int64_t low,
+                                                      std::int64_t high);
+  Result<std::optional<double>> OptionalNumber(std::string_view key, double low, double high);
+  Result<std::optional<bool>> OptionalBool(std::string_view key);
+  Result<std::optional<Node>> OptionalNode(std::string_view key);  // any value, as it stands
+  Result<std::shared_ptr<Table>> OptionalSub(std::string_view key);  // nullptr when absent
+
+  // An error for the first key that nobody asked for: "unknown key 'genrations'; nearest is 'generations'".
+  Status Finish() const;  // this table and the tables taken out of it
+
+  struct State;
+  explicit Table(std::shared_ptr<State> state);
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+// `file` is for messages only.
+Result<std::shared_ptr<Table>> ParseToml(std::string_view text, const std::string& file);
+Result<std::shared_ptr<Table>> ReadToml(const std::string& path);
+
+// The known name nearest to `name` by edit distance; empty when none is near.
+std::string Nearest(std::string_view name, const std::vector<std::string>& known);
+
+// A knob value as a document writes it: true, 64, "guarded", [64, 64] or "64x64" (for a tuple).
+Result<KnobValue> ToKnobValue(const Node& node);
+
+}  // namespace pawl

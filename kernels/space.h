@@ -1,0 +1,111 @@
+#pragma once
+// The space of a structure at one shape: every configuration its constraints admit.
+//
+// Pure and fast: validating one configuration takes microseconds; the largest shipped space is enumerated
+// in under a second. Made from a Structure (kernels/operation.h) and bound to a shape.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schema/configuration.h"
+#include "schema/order.h"
+#include "schema/result.h"
+
+namespace pawl {
+
+struct Structure;
+
+// A violated constraint: its reason with the figures filled in ("shared memory: 67584 B needed, 46080 B
+// allowed").
+struct Violation {
+  std::string text;
+
+  bool operator==(const Violation&) const = default;
+};
+
+struct Repaired {
+  Configuration configuration;
+  std::vector<Change> changes;  // repair = true, from the asked to the valid value
+};
+
+struct Geometry {
+  std::array<std::uint32_t, 3> grid{1, 1, 1};
+  std::array<std::uint32_t, 3> block{1, 1, 1};
+  std::uint32_t dynamic_shared_bytes = 0;
+
+  bool operator==(const Geometry&) const = default;
+};
+
+class Space {
+ public:
+  // `structure` must outlive the space. Errors: shape letters missing, an expression that fails for a
+  // reason other than a configuration's own (unknown names were refused when the structure was read).
+  static Result<Space> Make(const Structure& structure, const std::vector<Scalar>& shape);
+
+  Space(Space&&) noexcept;
+  Space& operator=(Space&&) noexcept;
+  ~Space();
+
+  const Structure& structure() const;
+  const std::vector<Scalar>& shape() const;
+
+  // The cartesian product of the knobs' listed values, the last knob changing fastest.
+  std::uint64_t Cartesian() const;
+  Configuration At(std::uint64_t ordinal) const;                          // any ordinal < Cartesian()
+  std::optional<std::uint64_t> OrdinalOf(const Configuration&) const;     // nullopt: a value not listed
+
+  // The valid ones, in ordinal order; `visit` returns false to stop. Configurations that differ only in a
+  // knob that the structure declares ignored there are the same one: EnumerateDistinct gives the first.
+  void Enumerate(const std::function<bool(const Configuration&)>& visit) const;
+  void EnumerateDistinct(const std::function<bool(const Configuration&)>& visit) const;
+  std::uint64_t CountValid() const;
+  std::uint64_t CountDistinct() const;
+
+  // The first valid configuration at or after `ordinal`, with its ordinal.
+  struct Entry {
+    std::uint64_t ordinal = 0;
+    Configuration configuration;
+  };
+  std::optional<Entry> NextValid(std::uint64_t ordinal) const;
+
+  // Ignored knobs set to their first listed value: equal for configurations that are the same kernel.
+  Configuration Canonical(const Configuration& configuration) const;
+
+  // Every violated constraint, in file order; empty: valid. Values outside the knobs' lists are allowed
+  // (an audit list names some); a knob missing, unknown, out of order or of the wrong kind is a violation.
+  std::vector<Violation> Validate(const Configuration& configuration) const;
+
+  // The structure's repairs in order (each repair knob's values, skipping the current one); the first that
+  // makes it valid. nullopt: none does. A valid one is not to be repaired.
+  std::optional<Repaired> Repair(const Configuration& configuration) const;
+
+  // Launch geometry; CHECKs that the configuration is valid.
+  Geometry GeometryOf(const Configuration& configuration) const;
+
+  // The value of a derived name or shape letter at a valid configuration, for tests and `show`.
+  Result<std::int64_t> Value(const Configuration& configuration, std::string_view name) const;
+  // All derived values, in file order.
+  std::vector<std::pair<std::string, std::int64_t>> Derived(const Configuration& configuration) const;
+
+  // The audit list: the structure's `[audit]` values (or its own lists), valid and distinct ones.
+  std::vector<Configuration> AuditList() const;
+
+ private:
+  struct State;
+  explicit Space(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+// A configuration from a document's table ("start"): every knob once, no other. `file` places are in the
+// error; unknown knobs name the nearest known one.
+class Table;
+Result<Configuration> ReadConfiguration(Table& table, const Structure& structure);
+// "block=128x64 staging=exact" over a base configuration, for the command line.
+Result<Configuration> ParseConfiguration(std::string_view text, const Structure& structure,
+                                         const Configuration& base);
+
+}  // namespace pawl
