@@ -1,0 +1,1 @@
+# Tests of the host device, the runner child and what they keep on disk.
