@@ -1,0 +1,1 @@
+# Tests of policies, proposers and job files.
