@@ -52,6 +52,9 @@ struct TrackSpec {
   // The package's files by name, relative to its folder; contents are in the ledger's blobs.
   std::map<std::string, Digest> package;
   bool confirm = true;  // confirm the final incumbent when the search ends
+  // Of the device when the track was opened, for shares of the peak; 0: not known. Not bound.
+  double peak_gflops = 0;
+  double peak_gbytes_per_s = 0;
 
   bool operator==(const TrackSpec&) const = default;
 };
@@ -184,7 +187,10 @@ struct TrackPaused {
   bool operator==(const TrackPaused&) const = default;
 };
 
+// Searching again, under this budget from now on.
 struct TrackResumed {
+  Budget budget;
+
   bool operator==(const TrackResumed&) const = default;
 };
 

@@ -70,6 +70,11 @@ class Core {
       std::function<std::optional<Digest>(TrackId, OrderKind, Generation, Attempt)>;
   void SetSeenLookup(SeenLookup lookup);
 
+  // Whether the ledger holds exactly the event that a worker remembers (Ledger::Holds): a worker whose head
+  // it does not hold is refused (kLedgerBehind). Asked only for heads of this ledger's id.
+  using HeadLookup = std::function<bool(const LedgerHead&)>;
+  void SetHeadLookup(HeadLookup lookup);
+
   Effects OnMessage(const PeerId& peer, const Message& message, std::int64_t now_ms);
   Effects OnUndecodable(const PeerId& peer, const std::string& why, bool other_version,
                         std::int64_t now_ms);
@@ -79,8 +84,15 @@ class Core {
   Effects OnDrain(std::int64_t now_ms);
   // Opens a confirmation of a track's incumbent.
   Effects OnConfirm(TrackId track, std::int64_t now_ms);
-  Effects OnOpenTrack(const TrackOpened& opened, Workshop workshop, std::int64_t now_ms);
+  // The new track's id is one more than the highest of core's tracks and `highest_elsewhere` (tracks of the
+  // ledger that core does not hold).
+  Effects OnOpenTrack(const TrackOpened& opened, Workshop workshop, std::int64_t now_ms,
+                      TrackId highest_elsewhere = {});
   Effects OnResumeTrack(TrackId track, std::int64_t now_ms);  // a paused one
+  // A job is run again with this budget: a track paused, or closed by a budget that now leaves room (or by
+  // nothing else than its budget), goes on (TrackResumed with the new budget). Nothing when it does not
+  // change anything.
+  Effects OnRebudget(TrackId track, const Budget& budget, std::int64_t now_ms);
   // The ledger's head moved (after each append): acks and welcomes carry it.
   void OnAppended(const LedgerHead& head);
   // The coordinator's loop was not running for a while: every deadline moves by as much.
