@@ -56,6 +56,7 @@ struct DeviceOptions {
   std::string cache;                // objects and reference outputs by content, shared between workers
   std::uint64_t cache_bytes = 2ull << 30;
   std::vector<int> cores;           // affinity of the measured thread(s); empty: all allowed ones
+  std::uint64_t memory_bytes = 0;   // that a runner may take; 0: three quarters of the machine's
 };
 
 // `name`: "host", "replay:FILE[?noise=...]". Errors name what is known.
