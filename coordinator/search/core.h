@@ -48,6 +48,7 @@ struct CoreOptions {
   std::uint32_t lease_ms = 60'000;    // the least; an order that may take longer gets more
   std::uint32_t max_voids = 2;        // a void generation is measured again up to this often
   std::uint32_t max_voids_in_row = 10;  // then the track is paused
+  bool search = true;                 // false: nothing is proposed or measured; only confirmations run
   std::uint32_t max_lost = 8;         // attempts lost before the generation is void (worker lost)
 };
 
