@@ -68,10 +68,15 @@ class Table {
 Result<std::shared_ptr<Table>> ParseToml(std::string_view text, const std::string& file);
 Result<std::shared_ptr<Table>> ReadToml(const std::string& path);
 
+// A file's bytes (4 MiB at most). Errors: "PATH: no such file" and the like.
+Result<std::string> ReadText(const std::string& path);
+
 // The known name nearest to `name` by edit distance; empty when none is near.
 std::string Nearest(std::string_view name, const std::vector<std::string>& known);
 
 // A knob value as a document writes it: true, 64, "guarded", [64, 64] or "64x64" (for a tuple).
 Result<KnobValue> ToKnobValue(const Node& node);
+// The same as ToText (schema/configuration.h) writes it: "true", "64", "guarded", "64x64".
+std::optional<KnobValue> KnobValueFromText(std::string_view text);
 
 }  // namespace pawl

@@ -1,0 +1,421 @@
+#include "kernels/document.h"
+
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+namespace pawl {
+namespace {
+
+constexpr std::uintmax_t kLargestFile = 4 << 20;
+constexpr int kDeepest = 32;
+
+std::string Number(double value) {
+  std::ostringstream text;
+  text << value;
+  return text.str();
+}
+
+// What a value is, as an error names it: "the string 'x'", "the integer 3".
+std::string Describe(const Node& node) {
+  struct Visitor {
+    std::string operator()(bool flag) const { return flag ? "true" : "false"; }
+    std::string operator()(std::int64_t number) const { return std::to_string(number); }
+    std::string operator()(double number) const { return Number(number); }
+    std::string operator()(const std::string& text) const {
+      return "'" + (text.size() > 60 ? text.substr(0, 60) + "..." : text) + "'";
+    }
+    std::string operator()(const Node::Array& array) const {
+      return "an array of " + std::to_string(array.size());
+    }
+    std::string operator()(const std::shared_ptr<Table>&) const { return "a table"; }
+  };
+  return std::visit(Visitor{}, node.value);
+}
+
+}  // namespace
+
+struct Table::State {
+  struct Entry {
+    std::string key;
+    Place place;
+    std::uint32_t column = 0;
+    Node node;
+  };
+  Place place;
+  std::vector<Entry> entries;                 // in file order
+  mutable std::vector<std::string> asked;     // each once
+  std::vector<std::shared_ptr<Table>> below;  // every table in it, in arrays too
+
+  const Entry* Find(std::string_view key) const {
+    for (const Entry& entry : entries) {
+      if (entry.key == key) return &entry;
+    }
+    return nullptr;
+  }
+  const Entry* Ask(std::string_view key) const {
+    if (std::find(asked.begin(), asked.end(), key) == asked.end()) asked.emplace_back(key);
+    return Find(key);
+  }
+  Error Missing(std::string_view key) const {
+    return Error{place.Text() + ": key '" + std::string(key) + "' is missing"};
+  }
+  static Error Wrong(const Entry& entry, std::string_view wanted) {
+    return Error{entry.place.Text() + ": " + entry.key + " is " + Describe(entry.node) + "; " +
+                 std::string(wanted) + " is wanted"};
+  }
+  // The first key, by place, that nobody asked for, here or below.
+  struct Stray {
+    const Entry* entry = nullptr;
+    const State* table = nullptr;
+  };
+  Stray FirstStray() const {
+    Stray first;
+    const auto take = [&](const Stray& other) {
+      if (other.entry == nullptr) return;
+      if (first.entry == nullptr || std::pair(other.entry->place.line, other.entry->column) <
+                                        std::pair(first.entry->place.line, first.entry->column)) {
+        first = other;
+      }
+    };
+    std::vector<std::shared_ptr<Table>> of_strays;
+    for (const Entry& entry : entries) {
+      if (std::find(asked.begin(), asked.end(), entry.key) == asked.end()) {
+        take({&entry, this});
+        Collect(entry.node, of_strays);  // what is in it is its own matter
+      }
+    }
+    for (const std::shared_ptr<Table>& table : below) {
+      if (std::find(of_strays.begin(), of_strays.end(), table) == of_strays.end()) {
+        take(table->state_->FirstStray());
+      }
+    }
+    return first;
+  }
+  static void Collect(const Node& node, std::vector<std::shared_ptr<Table>>& tables) {
+    if (const auto* table = std::get_if<std::shared_ptr<Table>>(&node.value))
+      tables.push_back(*table);
+    if (const auto* array = std::get_if<Node::Array>(&node.value)) {
+      for (const Node& element : *array) Collect(element, tables);
+    }
+  }
+};
+
+namespace {
+
+Place PlaceAt(const toml::source_region& region, const std::string& file, const Place& otherwise) {
+  return region.begin.line > 0 ? Place{file, static_cast<int>(region.begin.line)} : otherwise;
+}
+
+Result<std::shared_ptr<Table>> Convert(const toml::table& table, const std::string& file,
+                                       const Place& place, int depth);
+
+Result<Node> Convert(const toml::node& node, const std::string& file, const Place& above,
+                     int depth) {
+  const Place place = PlaceAt(node.source(), file, above);
+  if (depth > kDeepest) return Error{place.Text() + ": nested too deeply"};
+  if (const auto* table = node.as_table()) {
+    Result<std::shared_ptr<Table>> converted = Convert(*table, file, place, depth + 1);
+    if (!converted) return converted.error();
+    return Node{std::move(*converted), place};
+  }
+  if (const auto* array = node.as_array()) {
+    Node::Array elements;
+    for (const toml::node& element : *array) {
+      Result<Node> converted = Convert(element, file, place, depth + 1);
+      if (!converted) return converted.error();
+      elements.push_back(std::move(*converted));
+    }
+    return Node{std::move(elements), place};
+  }
+  if (const auto* flag = node.as_boolean()) return Node{flag->get(), place};
+  if (const auto* number = node.as_integer()) return Node{number->get(), place};
+  if (const auto* real = node.as_floating_point()) return Node{real->get(), place};
+  if (const auto* text = node.as_string()) return Node{text->get(), place};
+  return Error{place.Text() + ": a date or time stands here; no key takes one"};
+}
+
+Result<std::shared_ptr<Table>> Convert(const toml::table& table, const std::string& file,
+                                       const Place& place, int depth) {
+  auto state = std::make_shared<Table::State>();
+  state->place = place;
+  for (const auto& [key, node] : table) {
+    const Place at = PlaceAt(key.source(), file, place);
+    Result<Node> converted = Convert(node, file, at, depth + 1);
+    if (!converted) return converted.error();
+    Table::State::Collect(*converted, state->below);
+    state->entries.push_back(
+        {std::string(key.str()), at, key.source().begin.column, std::move(*converted)});
+  }
+  // toml++ sorts keys by name; what is listed first is tried first, so the order of the file
+  // matters.
+  std::stable_sort(state->entries.begin(), state->entries.end(),
+                   [](const Table::State::Entry& a, const Table::State::Entry& b) {
+                     return std::pair(a.place.line, a.column) < std::pair(b.place.line, b.column);
+                   });
+  return std::make_shared<Table>(std::move(state));
+}
+
+}  // namespace
+
+Table::Table(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+const Place& Table::place() const { return state_->place; }
+
+std::vector<std::string> Table::Keys() const {
+  std::vector<std::string> keys;
+  for (const State::Entry& entry : state_->entries) keys.push_back(entry.key);
+  return keys;
+}
+
+bool Table::Has(std::string_view key) const { return state_->Find(key) != nullptr; }
+
+Place Table::PlaceOf(std::string_view key) const {
+  const State::Entry* entry = state_->Find(key);
+  return entry != nullptr ? entry->place : state_->place;
+}
+
+// Each required reader is its optional twin, whose absence is an error.
+template <typename T>
+static Result<T> Required(Result<std::optional<T>> found, const Error& missing) {
+  if (!found) return found.error();
+  if (!found->has_value()) return missing;
+  return std::move(**found);
+}
+
+Result<std::string> Table::String(std::string_view key) {
+  return Required(OptionalString(key), state_->Missing(key));
+}
+Result<std::int64_t> Table::Integer(std::string_view key, std::int64_t low, std::int64_t high) {
+  return Required(OptionalInteger(key, low, high), state_->Missing(key));
+}
+Result<double> Table::Number(std::string_view key, double low, double high) {
+  return Required(OptionalNumber(key, low, high), state_->Missing(key));
+}
+Result<bool> Table::Bool(std::string_view key) {
+  return Required(OptionalBool(key), state_->Missing(key));
+}
+
+Result<std::optional<std::string>> Table::OptionalString(std::string_view key) {
+  const State::Entry* entry = state_->Ask(key);
+  if (entry == nullptr) return std::optional<std::string>{};
+  const auto* text = std::get_if<std::string>(&entry->node.value);
+  if (text == nullptr) return State::Wrong(*entry, "a string");
+  return std::optional<std::string>(*text);
+}
+
+Result<std::optional<std::int64_t>> Table::OptionalInteger(std::string_view key, std::int64_t low,
+                                                           std::int64_t high) {
+  const State::Entry* entry = state_->Ask(key);
+  if (entry == nullptr) return std::optional<std::int64_t>{};
+  const auto* number = std::get_if<std::int64_t>(&entry->node.value);
+  if (number == nullptr || *number < low || *number > high) {
+    return State::Wrong(*entry,
+                        "an integer from " + std::to_string(low) + " to " + std::to_string(high));
+  }
+  return std::optional<std::int64_t>(*number);
+}
+
+Result<std::optional<double>> Table::OptionalNumber(std::string_view key, double low, double high) {
+  const State::Entry* entry = state_->Ask(key);
+  if (entry == nullptr) return std::optional<double>{};
+  std::optional<double> value;
+  if (const auto* real = std::get_if<double>(&entry->node.value)) value = *real;
+  if (const auto* number = std::get_if<std::int64_t>(&entry->node.value)) {
+    value = static_cast<double>(*number);
+  }
+  if (!value || !std::isfinite(*value) || *value < low || *value > high) {
+    return State::Wrong(*entry, "a number from " + pawl::Number(low) + " to " + pawl::Number(high));
+  }
+  return value;
+}
+
+Result<std::optional<bool>> Table::OptionalBool(std::string_view key) {
+  const State::Entry* entry = state_->Ask(key);
+  if (entry == nullptr) return std::optional<bool>{};
+  const auto* flag = std::get_if<bool>(&entry->node.value);
+  if (flag == nullptr) return State::Wrong(*entry, "true or false");
+  return std::optional<bool>(*flag);
+}
+
+Result<std::optional<Node>> Table::OptionalNode(std::string_view key) {
+  const State::Entry* entry = state_->Ask(key);
+  if (entry == nullptr) return std::optional<Node>{};
+  return std::optional<Node>(entry->node);
+}
+
+Result<Node::Array> Table::Array(std::string_view key) {
+  const State::Entry* entry = state_->Ask(key);
+  if (entry == nullptr) return state_->Missing(key);
+  const auto* array = std::get_if<Node::Array>(&entry->node.value);
+  if (array == nullptr) return State::Wrong(*entry, "an array");
+  return *array;
+}
+
+Result<std::vector<std::string>> Table::Strings(std::string_view key) {
+  const Result<Node::Array> array = Array(key);
+  if (!array) return array.error();
+  std::vector<std::string> strings;
+  for (const Node& node : *array) {
+    const auto* text = std::get_if<std::string>(&node.value);
+    if (text == nullptr) {
+      return Error{node.place.Text() + ": " + std::string(key) + " holds " + Describe(node) +
+                   "; only strings are wanted"};
+    }
+    strings.push_back(*text);
+  }
+  return strings;
+}
+
+Result<std::shared_ptr<Table>> Table::Sub(std::string_view key) {
+  Result<std::shared_ptr<Table>> table = OptionalSub(key);
+  if (table && *table == nullptr) return state_->Missing(key);
+  return table;
+}
+
+Result<std::shared_ptr<Table>> Table::OptionalSub(std::string_view key) {
+  const State::Entry* entry = state_->Ask(key);
+  if (entry == nullptr) return std::shared_ptr<Table>();
+  const auto* table = std::get_if<std::shared_ptr<Table>>(&entry->node.value);
+  if (table == nullptr) return State::Wrong(*entry, "a table");
+  return *table;
+}
+
+Result<std::vector<std::shared_ptr<Table>>> Table::Tables(std::string_view key) {
+  const State::Entry* entry = state_->Ask(key);
+  std::vector<std::shared_ptr<Table>> tables;
+  if (entry == nullptr) return tables;
+  const auto* array = std::get_if<Node::Array>(&entry->node.value);
+  if (array == nullptr) {
+    return State::Wrong(*entry, "an array of tables ([[" + std::string(key) + "]])");
+  }
+  for (const Node& node : *array) {
+    const auto* table = std::get_if<std::shared_ptr<Table>>(&node.value);
+    if (table == nullptr) {
+      return Error{node.place.Text() + ": " + std::string(key) + " holds " + Describe(node) +
+                   "; only tables are wanted"};
+    }
+    tables.push_back(*table);
+  }
+  return tables;
+}
+
+Status Table::Finish() const {
+  const State::Stray stray = state_->FirstStray();
+  if (stray.entry == nullptr) return {};
+  std::string message = stray.entry->place.Text() + ": unknown key '" + stray.entry->key + "'";
+  const std::string nearest = Nearest(stray.entry->key, stray.table->asked);
+  if (!nearest.empty()) return Error{message + "; nearest is '" + nearest + "'"};
+  for (const std::string& known : stray.table->asked) {
+    message += (&known == &stray.table->asked.front() ? "; known are " : ", ") + known;
+  }
+  return Error{message};
+}
+
+Result<std::shared_ptr<Table>> ParseToml(std::string_view text, const std::string& file) {
+  try {
+    const toml::table table = toml::parse(text, file);
+    return Convert(table, file, Place{file, 0}, 0);
+  } catch (const toml::parse_error& failed) {
+    const Place place{file, static_cast<int>(failed.source().begin.line)};
+    std::string what(failed.description());
+    std::replace(what.begin(), what.end(), '\n', ' ');
+    if (!what.empty() && what[0] >= 'A' && what[0] <= 'Z')
+      what[0] = static_cast<char>(what[0] + 32);
+    return Error{place.Text() + ": " + what};
+  }
+}
+
+Result<std::shared_ptr<Table>> ReadToml(const std::string& path) {
+  Result<std::string> text = ReadText(path);
+  if (!text) return text.error();
+  return ParseToml(*text, path);
+}
+
+Result<std::string> ReadText(const std::string& path) {
+  std::error_code failed;
+  const std::filesystem::file_status status = std::filesystem::status(path, failed);
+  if (!std::filesystem::exists(status)) return Error{path + ": no such file"};
+  if (!std::filesystem::is_regular_file(status)) return Error{path + ": not a file"};
+  const std::uintmax_t size = std::filesystem::file_size(path, failed);
+  if (failed) return Error{path + ": " + failed.message()};
+  if (size > kLargestFile) {
+    return Error{path + ": " + std::to_string(size) + " bytes; at most " +
+                 std::to_string(kLargestFile) + " are read"};
+  }
+  std::ifstream stream(path, std::ios::binary);
+  std::ostringstream bytes;
+  bytes << stream.rdbuf();
+  if (!stream || !bytes) return Error{path + ": cannot be read"};
+  return std::move(bytes).str();
+}
+
+Result<KnobValue> ToKnobValue(const Node& node) {
+  const auto wrong = [&] {
+    return Error{node.place.Text() + ": " + Describe(node) +
+                 " is no knob value; true, 64, \"guarded\", [64, 64] and \"64x64\" are"};
+  };
+  const auto in_range = [](std::int64_t value) {
+    return value <= kLargestValue && value >= -kLargestValue;
+  };
+  if (const auto* flag = std::get_if<bool>(&node.value)) return KnobValue(*flag);
+  if (const auto* number = std::get_if<std::int64_t>(&node.value)) {
+    if (!in_range(*number)) return wrong();
+    return KnobValue(*number);
+  }
+  if (const auto* text = std::get_if<std::string>(&node.value)) {
+    const std::optional<KnobValue> value = KnobValueFromText(*text);
+    const bool quoted = value && (std::holds_alternative<std::string>(*value) ||
+                                  std::holds_alternative<Tuple>(*value));
+    if (!quoted) return wrong();  // "64" and "true" are not 64 and true
+    return *value;
+  }
+  const auto* array = std::get_if<Node::Array>(&node.value);
+  if (array == nullptr || array->size() < 2 || array->size() > 4) return wrong();
+  Tuple tuple;
+  for (const Node& part : *array) {
+    const auto* number = std::get_if<std::int64_t>(&part.value);
+    if (number == nullptr || !in_range(*number)) return wrong();
+    tuple.push_back(*number);
+  }
+  return KnobValue(std::move(tuple));
+}
+
+std::optional<KnobValue> KnobValueFromText(std::string_view text) {
+  if (text == "true" || text == "false") return KnobValue(text == "true");
+  if (text.empty() || text.size() > 64) return std::nullopt;
+  const bool word =
+      (text[0] >= 'a' && text[0] <= 'z') || (text[0] >= 'A' && text[0] <= 'Z') || text[0] == '_';
+  if (word) {
+    const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    });
+    return plain ? std::optional<KnobValue>(std::string(text)) : std::nullopt;
+  }
+  Tuple tuple;
+  std::size_t at = 0;
+  while (true) {
+    const std::size_t end = std::min(text.find('x', at), text.size());
+    const std::string part(text.substr(at, end - at));
+    const bool minus = !part.empty() && part[0] == '-';
+    const std::size_t digits = part.size() - (minus ? 1 : 0);
+    if (digits == 0 || digits > 16 ||
+        !std::all_of(part.begin() + (minus ? 1 : 0), part.end(),
+                     [](char c) { return c >= '0' && c <= '9'; })) {
+      return std::nullopt;
+    }
+    tuple.push_back(std::stoll(part));
+    if (tuple.back() > kLargestValue || tuple.back() < -kLargestValue) return std::nullopt;
+    if (end == text.size()) break;
+    at = end + 1;
+  }
+  if (tuple.size() == 1) return KnobValue(tuple[0]);
+  return tuple.size() <= 4 ? std::optional<KnobValue>(std::move(tuple)) : std::nullopt;
+}
+
+}  // namespace pawl
