@@ -1,0 +1,235 @@
+#include "coordinator/search/track.h"
+
+#include <utility>
+
+#include "schema/check.h"
+
+namespace pawl {
+namespace {
+
+KnobRecord* FindKnob(TrackState& state, const std::string& knob) {
+  for (KnobRecord& record : state.knobs) {
+    if (record.knob == knob) return &record;
+  }
+  return nullptr;
+}
+
+bool VoidIsRefusal(const TrackSpec& spec) {
+  const auto found = spec.policy_parameters.find("void_is_refusal");
+  if (found == spec.policy_parameters.end()) return false;
+  const double* number = std::get_if<double>(&found->second);
+  return number != nullptr && *number != 0;
+}
+
+void Refuse(TrackState& state, const std::vector<const Change*>& changed) {
+  ++state.stale;
+  if (changed.size() != 1) return;  // with several at once nobody knows which one it was
+  KnobRecord* record = FindKnob(state, changed.front()->knob);
+  CHECK(record != nullptr, changed.front()->knob);
+  ++record->refusals;
+  record->refused.push_back(changed.front()->to);
+}
+
+void Keep(TrackState& state, const Proposed& proposed, const Decision& decision,
+          const std::vector<const Change*>& changed) {
+  const double ratio = decision.ratio.value();
+  for (const Change* change : changed) {
+    KnobRecord* record = FindKnob(state, change->knob);
+    CHECK(record != nullptr, change->knob);
+    record->payoff += (1 - ratio) / static_cast<double>(changed.size());
+    ++record->keeps;
+  }
+  for (KnobRecord& record : state.knobs) {
+    record.refusals = 0;
+    record.refused.clear();
+  }
+  state.incumbent = proposed.candidate;
+  state.incumbent_since = proposed.generation;
+  state.gain *= ratio;
+  state.stale = 0;
+}
+
+struct Folder {
+  Track& track;
+
+  void operator()(const LedgerCreated&) {}
+  void operator()(const EpochStarted&) {}
+  void operator()(const TailTorn&) {}
+  void operator()(const TrackOpened&) {}
+  void operator()(const ReportConflict&) {}
+
+  void operator()(const Proposed& proposed) {
+    track.generation.emplace();
+    track.generation->proposed = proposed;
+  }
+
+  void operator()(const Granted& granted) {
+    if (granted.kind == OrderKind::kConfirm && !track.confirmation) OpenConfirmation();
+    OpenGeneration& open = Open(granted.kind);
+    open.last_attempt = granted.attempt;
+    open.attempt = OpenAttempt{granted.attempt, granted.batch, granted.worker,
+                               granted.boot,    granted.order, granted.lease_ms};
+    open.granted.push_back({*open.attempt, Digest{}});
+    open.fault.reset();
+  }
+
+  void operator()(const AttemptLost& lost) {
+    OpenGeneration& open = Open(lost.kind);
+    open.attempt.reset();
+    ++open.lost;
+  }
+
+  void operator()(const Measured& measured) {
+    const Report& report = measured.report;
+    OpenGeneration& open = Open(report.kind);
+    open.granted[report.attempt.value - 1].taken = measured.digest;
+    open.attempt.reset();  // also a newer one: its batch is answered
+    open.seconds += report.build_seconds + report.check_seconds + report.run_seconds;
+    const OutcomeKind kind = report.outcome.kind;
+    if (kind != OutcomeKind::kCrashed && kind != OutcomeKind::kHung) {
+      open.fault.reset();
+      open.reports.push_back(report);
+      return;
+    }
+    open.fault = report.outcome;
+    if (report.kind == OrderKind::kConfirm || report.outcome.arm == ArmRole::kCandidate) {
+      ++open.faults;
+      open.faulted_on.push_back(report.worker);
+    }
+  }
+
+  void operator()(const Decided& decided) {
+    OpenGeneration& open = *track.generation;
+    if (decided.again) {
+      ++open.voids;
+      open.reports.clear();
+      open.fault.reset();
+      return;
+    }
+    track.state.worker_seconds += open.seconds;
+    SettleInto(track.state, open.proposed, decided.decision);
+    track.generation.reset();
+  }
+
+  void operator()(const Confirmed&) {
+    ++track.state.confirmations;
+    track.state.worker_seconds += track.confirmation->seconds;
+    track.confirmation.reset();
+    if (track.closing) Close(*std::exchange(track.closing, std::nullopt));
+  }
+
+  void operator()(const TrackPaused& paused) {
+    track.state.status = TrackStatus::kPaused;
+    track.state.why = paused.why;
+  }
+
+  void operator()(const TrackResumed& resumed) {
+    if (track.closing) {
+      track.closing.reset();
+      // One with attempts goes on: their numbers must never be granted a second time.
+      if (track.confirmation->granted.empty()) track.confirmation.reset();
+    }
+    track.state.status = TrackStatus::kSearching;
+    track.state.why.clear();
+    track.state.voids_in_row = 0;
+    track.state.spec.budget = resumed.budget;
+  }
+
+  void operator()(const TrackClosed& closed) {
+    if (!track.state.spec.confirm) return Close(closed.why);
+    track.closing = closed.why;
+    OpenConfirmation();
+  }
+
+  void Close(const std::string& why) {
+    track.state.status = TrackStatus::kClosed;
+    track.state.why = why;
+  }
+
+  void OpenConfirmation() {
+    track.confirmation.emplace();
+    track.confirmation->proposed.generation = Generation(track.state.confirmations + 1);
+    track.confirmation->proposed.incumbent = track.state.incumbent;
+  }
+
+  OpenGeneration& Open(OrderKind kind) {
+    return kind == OrderKind::kMeasure ? *track.generation : *track.confirmation;
+  }
+};
+
+}  // namespace
+
+const GrantedAttempt* OpenGeneration::Find(Attempt wanted) const {
+  if (wanted.value == 0 || wanted.value > granted.size()) return nullptr;
+  return &granted[wanted.value - 1];
+}
+
+Track OpenTrack(TrackId id, const TrackOpened& opened, Seq seq) {
+  Track track;
+  track.state.id = id;
+  track.state.spec = opened.spec;
+  track.state.forked_from = opened.forked_from;
+  track.state.incumbent = opened.spec.start;
+  for (const Setting& setting : opened.spec.start.settings) {
+    KnobRecord record;
+    record.knob = setting.knob;
+    track.state.knobs.push_back(std::move(record));
+  }
+  track.state.tried.insert(opened.spec.start.Hash().Prefix64());
+  track.state.settled = seq;
+  track.last_applied = seq;
+  return track;
+}
+
+Configuration Unrepaired(const Proposed& proposed) {
+  Configuration asked = proposed.candidate;
+  for (const Change& change : proposed.changes) {
+    if (change.repair) asked.Set(change.knob, change.from);
+  }
+  return asked;
+}
+
+void SettleInto(TrackState& state, const Proposed& proposed, const Decision& decision) {
+  std::vector<const Change*> changed;
+  bool repaired = false;
+  for (const Change& change : proposed.changes) {
+    if (change.repair) {
+      repaired = true;
+      continue;
+    }
+    changed.push_back(&change);
+    KnobRecord* record = FindKnob(state, change.knob);
+    CHECK(record != nullptr, change.knob);
+    ++record->tries;
+  }
+  state.last = proposed.generation;
+  state.tried.insert(proposed.candidate.Hash().Prefix64());
+  if (repaired) state.tried.insert(Unrepaired(proposed).Hash().Prefix64());
+  switch (decision.verdict) {
+    case Verdict::kKeep:
+      ++state.kept;
+      state.voids_in_row = 0;
+      Keep(state, proposed, decision, changed);
+      return;
+    case Verdict::kReject:
+      ++state.rejected;
+      state.voids_in_row = 0;
+      Refuse(state, changed);
+      return;
+    case Verdict::kVoid:
+      ++state.voided;
+      if (decision.reason != Reason::kNoData) ++state.voids_in_row;
+      if (VoidIsRefusal(state.spec)) Refuse(state, changed);
+      return;
+  }
+}
+
+void Apply(Track& track, const Event& event) {
+  const auto why = WhyNotApply(track, event);
+  CHECK(!why, "event", event.seq.value, *why);
+  std::visit(Folder{track}, event.body);
+  track.last_applied = event.seq;
+  if (!track.generation && !track.confirmation) track.state.settled = event.seq;
+}
+
+}  // namespace pawl

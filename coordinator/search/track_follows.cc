@@ -1,0 +1,208 @@
+// What may follow what in a track: WhyNotApply, the other half of the fold.
+
+#include <cmath>
+
+#include "coordinator/search/track.h"
+
+namespace pawl {
+namespace {
+
+using Why = std::optional<std::string>;
+
+std::string Text(Generation generation) { return "generation " + std::to_string(generation.value); }
+std::string Text(Attempt attempt) { return "attempt " + std::to_string(attempt.value); }
+
+// Every knob of both, equal except where a change says from what to what.
+Why WhyNotChanges(const Proposed& proposed) {
+  const auto& before = proposed.incumbent.settings;
+  const auto& after = proposed.candidate.settings;
+  if (before.size() != after.size()) {
+    return "candidate has " + std::to_string(after.size()) + " knobs, its incumbent " +
+           std::to_string(before.size());
+  }
+  std::size_t found = 0;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    if (before[i].knob != after[i].knob) {
+      return "candidate has knob '" + after[i].knob + "' where its incumbent has '" +
+             before[i].knob + "'";
+    }
+    const Change* change = nullptr;
+    for (const Change& entry : proposed.changes) {
+      if (entry.knob == before[i].knob) change = &entry;
+    }
+    if (change != nullptr) ++found;
+    const KnobValue& from = change == nullptr ? before[i].value : change->from;
+    const KnobValue& to = change == nullptr ? before[i].value : change->to;
+    if (from != before[i].value || to != after[i].value) {
+      return "changes do not lead from the incumbent to the candidate at knob '" + before[i].knob +
+             "'";
+    }
+  }
+  if (found != proposed.changes.size())
+    return "changes name a knob twice, or one that is not there";
+  return std::nullopt;
+}
+
+struct Follower {
+  const Track& track;
+
+  Why operator()(const LedgerCreated&) const { return "it is about the ledger, not a track"; }
+  Why operator()(const EpochStarted&) const { return "it is about the ledger, not a track"; }
+  Why operator()(const TailTorn&) const { return "it is about the ledger, not a track"; }
+  Why operator()(const TrackOpened&) const { return "the track is open already"; }
+  Why operator()(const ReportConflict&) const { return std::nullopt; }
+
+  Why operator()(const Proposed& proposed) const {
+    if (const Why why = WhyBusy(Text(proposed.generation) + " proposed")) return why;
+    if (proposed.generation != track.state.last.Next()) {
+      return Text(proposed.generation) + " proposed, " + Text(track.state.last.Next()) + " is next";
+    }
+    if (proposed.incumbent != track.state.incumbent) {
+      return Text(proposed.generation) + " is proposed against " + proposed.incumbent.Text() +
+             ", the incumbent is " + track.state.incumbent.Text();
+    }
+    if (const Why why = WhyNotChanges(proposed)) return Text(proposed.generation) + ": " + *why;
+    return std::nullopt;
+  }
+
+  Why operator()(const Granted& granted) const {
+    if (granted.kind == OrderKind::kConfirm && !track.confirmation) {
+      if (track.generation) return "confirmation granted while a generation is open";
+      if (granted.generation.value != track.state.confirmations + 1) {
+        return "confirmation " + std::to_string(granted.generation.value) + " granted after " +
+               std::to_string(track.state.confirmations);
+      }
+      return WhyNotGrant(granted, OpenGeneration{});
+    }
+    const auto& open = Open(granted.kind);
+    if (const Why why = WhyNotOpen(open, granted.generation, "granted")) return why;
+    return WhyNotGrant(granted, *open);
+  }
+
+  Why operator()(const AttemptLost& lost) const {
+    const auto& open = Open(lost.kind);
+    if (const Why why = WhyNotOpen(open, lost.generation, "lost an attempt")) return why;
+    if (!open->attempt || open->attempt->attempt != lost.attempt) {
+      return Text(lost.attempt) + " of " + Text(lost.generation) + " lost, which is not out";
+    }
+    return std::nullopt;
+  }
+
+  Why operator()(const Measured& measured) const {
+    const Report& report = measured.report;
+    const auto& open = Open(report.kind);
+    if (const Why why = WhyNotOpen(open, report.generation, "measured")) return why;
+    const std::string text = Text(report.attempt) + " of " + Text(report.generation);
+    const GrantedAttempt* granted = open->Find(report.attempt);
+    if (granted == nullptr) return text + " measured, which was never granted";
+    if (!granted->taken.IsZero()) return text + " measured twice";
+    if (granted->grant.batch != report.batch || report.batch != open->reports.size()) {
+      return text + " measured batch " + std::to_string(report.batch) + ", batch " +
+             std::to_string(open->reports.size()) + " is awaited";
+    }
+    return std::nullopt;
+  }
+
+  Why operator()(const Decided& decided) const {
+    const std::string text = Text(decided.generation);
+    if (const Why why = WhyNotOpen(track.generation, decided.generation, "decided")) return why;
+    const OpenGeneration& open = *track.generation;
+    const Decision& decision = decided.decision;
+    if (VerdictOf(decision.reason) != decision.verdict) {
+      return text + " decided " + std::string(Name(decision.verdict)) + " for the reason " +
+             std::string(Name(decision.reason));
+    }
+    if (open.attempt) return text + " decided while " + Text(open.attempt->attempt) + " is out";
+    if (decided.again && decision.verdict != Verdict::kVoid) {
+      return text + " is to be measured again, but is no void";
+    }
+    if (!open.proposed.violations.empty() && decision.reason != Reason::kGeometry) {
+      return text + " violates constraints and is decided " + std::string(Name(decision.reason));
+    }
+    if (decision.verdict == Verdict::kKeep) {
+      if (open.reports.empty()) return text + " kept without a report";
+      if (!decision.ratio || !std::isfinite(*decision.ratio) || *decision.ratio <= 0) {
+        return text + " kept without a ratio";
+      }
+    }
+    return std::nullopt;
+  }
+
+  Why operator()(const Confirmed& confirmed) const {
+    if (!track.confirmation) return "confirmed without a confirmation being open";
+    if (confirmed.number != track.state.confirmations + 1) {
+      return "confirmation " + std::to_string(confirmed.number) + " follows " +
+             std::to_string(track.state.confirmations);
+    }
+    if (track.confirmation->attempt) return "confirmed while an attempt is out";
+    if (confirmed.valid && track.confirmation->reports.empty()) return "confirmed without a report";
+    if (confirmed.incumbent != track.state.incumbent) {
+      return "confirmed " + confirmed.incumbent.Text() + ", the incumbent is " +
+             track.state.incumbent.Text();
+    }
+    return std::nullopt;
+  }
+
+  Why operator()(const TrackPaused&) const { return WhyBusy("paused"); }
+  Why operator()(const TrackClosed&) const { return WhyBusy("closed"); }
+  Why operator()(const TrackResumed&) const { return std::nullopt; }
+
+  // Only a track that searches and has nothing open.
+  Why WhyBusy(const std::string& what) const {
+    if (track.state.status != TrackStatus::kSearching) {
+      return what + " while the track is " + std::string(Name(track.state.status));
+    }
+    if (track.closing) return what + " while the track is closing";
+    if (track.generation) {
+      return what + " while " + Text(track.generation->proposed.generation) + " is open";
+    }
+    if (track.confirmation) return what + " while a confirmation is open";
+    return std::nullopt;
+  }
+
+  static Why WhyNotOpen(const std::optional<OpenGeneration>& open, Generation generation,
+                        const std::string& what) {
+    if (!open) return Text(generation) + " " + what + ", none is open";
+    if (open->proposed.generation != generation) {
+      return Text(generation) + " " + what + ", " + Text(open->proposed.generation) + " is open";
+    }
+    return std::nullopt;
+  }
+
+  Why WhyNotGrant(const Granted& granted, const OpenGeneration& open) const {
+    const std::string text = Text(granted.attempt) + " of " + Text(granted.generation) + " granted";
+    if (open.attempt) return text + " while " + Text(open.attempt->attempt) + " is out";
+    if (granted.attempt != open.last_attempt.Next()) {
+      return text + ", " + Text(open.last_attempt.Next()) + " is next";
+    }
+    if (granted.batch != open.reports.size()) {
+      return text + " for batch " + std::to_string(granted.batch) + ", batch " +
+             std::to_string(open.reports.size()) + " is next";
+    }
+    if (!open.proposed.violations.empty()) return text + ", which violates constraints";
+    if (granted.incumbent != track.state.incumbent) {
+      return text + " against " + granted.incumbent.Text() + ", the incumbent is " +
+             track.state.incumbent.Text();
+    }
+    return std::nullopt;
+  }
+
+  const std::optional<OpenGeneration>& Open(OrderKind kind) const {
+    return kind == OrderKind::kMeasure ? track.generation : track.confirmation;
+  }
+};
+
+}  // namespace
+
+std::optional<std::string> WhyNotApply(const Track& track, const Event& event) {
+  if (event.track != track.state.id) {
+    return "it is about track " + std::to_string(event.track.value) + ", not " +
+           std::to_string(track.state.id.value);
+  }
+  if (event.seq <= track.last_applied) {
+    return "it does not come after event " + std::to_string(track.last_applied.value);
+  }
+  return std::visit(Follower{track}, event.body);
+}
+
+}  // namespace pawl
