@@ -66,6 +66,7 @@ struct Structure {
   std::array<std::string, 3> block{"1", "1", "1"};
   std::string dynamic_shared_bytes = "0";
   std::vector<std::string> build_options;  // for this structure's sources, after the backend's own
+  std::vector<std::string> used_derived;   // derived values that the template uses: those it is given
   Configuration start;
   std::vector<std::pair<std::string, std::vector<KnobValue>>> audit;  // knob, values that replace its list
   std::map<std::string, Place> places;  // of named entries, for messages
@@ -73,7 +74,9 @@ struct Structure {
 
 // A hand-written kernel; the first whose `when` holds at the shape is the control.
 struct Committed {
-  std::string source;   // relative; empty with a configuration: a space-only structure's own choice
+  std::string backend;  // "cuda"
+  std::string source;   // relative; empty: cannot be built, only replayed: by its name alone, or with
+                        // structure and configuration as that structure's configuration
   std::string kernel;
   std::string when;     // empty: always
   std::array<std::string, 3> grid{"1", "1", "1"};

@@ -2,13 +2,17 @@
 // The space of a structure at one shape: every configuration its constraints admit.
 //
 // Pure and fast: validating one configuration takes microseconds; the largest shipped space is enumerated
-// in under a second. Made from a Structure (kernels/operation.h) and bound to a shape.
+// in under a second. Made from a Structure (kernels/operation.h) and bound to a shape. A space is for one
+// thread at a time: its expressions keep scratch values.
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "schema/configuration.h"
@@ -80,7 +84,7 @@ class Space {
   std::vector<Violation> Validate(const Configuration& configuration) const;
 
   // The structure's repairs in order (each repair knob's values, skipping the current one); the first that
-  // makes it valid. nullopt: none does. A valid one is not to be repaired.
+  // makes it valid. nullopt: none does, or it is valid as it is.
   std::optional<Repaired> Repair(const Configuration& configuration) const;
 
   // Launch geometry; CHECKs that the configuration is valid.
@@ -104,6 +108,10 @@ class Space {
 // error; unknown knobs name the nearest known one.
 class Table;
 Result<Configuration> ReadConfiguration(Table& table, const Structure& structure);
+// `base` with other values for some knobs. Errors: an unknown knob with the nearest known one, a value that
+// the knob cannot have; without a place, which the caller knows.
+Result<Configuration> WithSettings(const Configuration& base, const std::vector<Setting>& settings,
+                                   const Structure& structure);
 // "block=128x64 staging=exact" over a base configuration, for the command line.
 Result<Configuration> ParseConfiguration(std::string_view text, const Structure& structure,
                                          const Configuration& base);

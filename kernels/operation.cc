@@ -1,0 +1,556 @@
+#include "kernels/operation.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <set>
+#include <utility>
+
+#include "kernels/document.h"
+#include "kernels/structure_file.h"
+#include "kernels/template.h"
+
+namespace pawl {
+namespace {
+
+constexpr double kLargestTolerance = 1.0;
+constexpr double kLargestFill = 1e6;
+constexpr double kLargestInteger = 16777216;  // 2^24: whole numbers up to it are exact in float32
+constexpr std::size_t kMostLetters = 8;
+constexpr std::size_t kMostTensors = 16;
+constexpr std::size_t kMostExtents = 6;
+
+// Where a package's files come from: a folder, or bytes kept elsewhere. Names are relative:
+// "cuda/a.toml".
+struct Files {
+  std::vector<std::string> names;  // sorted
+  std::function<Result<std::string>(const std::string&)> read;
+
+  bool Has(const std::string& name) const {
+    return std::binary_search(names.begin(), names.end(), name);
+  }
+};
+
+class Loader {
+ public:
+  Loader(Files files, std::string folder) : files_(std::move(files)) {
+    operation_.folder = std::move(folder);
+  }
+
+  Result<Operation> Load() {
+    if (!files_.Has("operation.toml")) {
+      return Error{operation_.folder + ": no operation.toml; it says what the operation computes"};
+    }
+    const Result<std::shared_ptr<Table>> table = Toml("operation.toml");
+    if (!table) return table.error();
+    if (const Status read = ReadOperation(**table); !read) return read.error();
+    for (const std::string& name : files_.names) {
+      const std::size_t slash = name.find('/');
+      const bool toml = name.size() > 5 && name.compare(name.size() - 5, 5, ".toml") == 0;
+      if (slash == std::string::npos || !toml || name.find('/', slash + 1) != std::string::npos)
+        continue;
+      const std::string backend = name.substr(0, slash);
+      if (operation_.FindBackend(backend) != nullptr) continue;
+      if (!IsName(backend)) {
+        return Error{Path(name) + ": '" + backend + "' cannot be the name of a backend"};
+      }
+      if (const Status read = ReadBackend(backend); !read) return read.error();
+    }
+    if (const Status reference = ReadReference(); !reference) return reference.error();
+    return std::move(operation_);
+  }
+
+ private:
+  std::string Path(const std::string& name) const { return operation_.folder + "/" + name; }
+
+  // The file's bytes, kept in the operation from then on.
+  Result<std::string> Bytes(const std::string& name) {
+    Result<std::string> bytes = files_.read(name);
+    if (bytes) operation_.files[name] = *bytes;
+    return bytes;
+  }
+  Result<std::shared_ptr<Table>> Toml(const std::string& name) {
+    const Result<std::string> bytes = Bytes(name);
+    if (!bytes) return bytes.error();
+    return ParseToml(*bytes, Path(name));
+  }
+  Result<std::string> Source(const std::string& name, const Place& place) {
+    if (files_.Has(name)) return Bytes(name);
+    return Error{place.Text() + ": source '" + name.substr(name.find('/') + 1) +
+                 "' is not there (" + Path(name) + ")"};
+  }
+
+  Status ReadOperation(Table& table);
+  Status ReadTensor(Table& table);
+  Status ReadCheck(Table& table);
+  Status ReadAudit(Table& table);
+  Status ReadBackend(const std::string& name);
+  Status ReadReference();
+
+  // Parses an expression over the shape letters, for its errors.
+  Status CheckExpression(const std::string& text, const Place& place) const {
+    Scope scope;
+    for (const std::string& letter : operation_.letters) scope.Add(letter);
+    const Result<Expression> parsed = Expression::Parse(text, scope, place);
+    if (!parsed) return parsed.error();
+    return {};
+  }
+
+  Files files_;
+  Operation operation_;
+};
+
+Status Loader::ReadOperation(Table& table) {
+  Result<std::string> name = table.String("name");
+  if (!name) return name.error();
+  if (!IsName(*name)) {
+    return Error{table.PlaceOf("name").Text() + ": '" + *name +
+                 "' cannot be the name of an operation"};
+  }
+  operation_.name = std::move(*name);
+  Result<std::string> summary = table.String("summary");
+  if (!summary) return summary.error();
+  operation_.summary = std::move(*summary);
+  Result<std::vector<std::string>> letters = table.Strings("shape");
+  if (!letters) return letters.error();
+  if (letters->empty() || letters->size() > kMostLetters) {
+    return Error{table.PlaceOf("shape").Text() + ": shape has " + std::to_string(letters->size()) +
+                 " letters; 1 to " + std::to_string(kMostLetters) + " are wanted"};
+  }
+  if (const Status named = CheckNames(*letters, "shape letter", table.PlaceOf("shape")); !named) {
+    return named;
+  }
+  operation_.letters = std::move(*letters);
+  for (const auto& [key, text] :
+       {std::pair{"flops", &operation_.flops}, {"bytes", &operation_.bytes}}) {
+    Result<std::string> expression = table.String(key);
+    if (!expression) return expression.error();
+    if (const Status parsed = CheckExpression(*expression, table.PlaceOf(key)); !parsed)
+      return parsed;
+    *text = std::move(*expression);
+  }
+  const auto tensors = table.Tables("tensor");
+  if (!tensors) return tensors.error();
+  for (const std::shared_ptr<Table>& tensor : *tensors) {
+    if (const Status read = ReadTensor(*tensor); !read) return read;
+  }
+  const bool writes =
+      std::any_of(operation_.tensors.begin(), operation_.tensors.end(),
+                  [](const Tensor& tensor) { return tensor.role == BufferRole::kOutput; });
+  if (!writes || operation_.tensors.size() > kMostTensors) {
+    return Error{table.place().Text() + ": " + std::to_string(operation_.tensors.size()) +
+                 " tensors ([[tensor]]); 1 to " + std::to_string(kMostTensors) +
+                 " are wanted, one of them an output"};
+  }
+  if (const Status check = ReadCheck(table); !check) return check;
+  if (const Status audit = ReadAudit(table); !audit) return audit;
+  return table.Finish();
+}
+
+// { kind = "normal", mean = 0.0, stddev = 0.25 } and the like.
+Result<Fill> ReadFill(Table& table) {
+  struct Kind {
+    const char* name;
+    FillKind kind;
+    const char* a;
+    const char* b;  // nullptr: has none
+    double most;
+  };
+  static constexpr Kind kKinds[] = {
+      {"normal", FillKind::kNormal, "mean", "stddev", kLargestFill},
+      {"uniform", FillKind::kUniform, "low", "high", kLargestFill},
+      {"integers", FillKind::kIntegers, "low", "high", kLargestInteger},
+      {"constant", FillKind::kConstant, "value", nullptr, kLargestFill},
+  };
+  const Result<std::string> name = table.String("kind");
+  if (!name) return name.error();
+  const auto kind = std::find_if(std::begin(kKinds), std::end(kKinds),
+                                 [&](const Kind& other) { return other.name == *name; });
+  if (kind == std::end(kKinds)) {
+    return Error{table.PlaceOf("kind").Text() + ": fill kind '" + *name +
+                 "'; known are normal, uniform, integers, constant"};
+  }
+  Fill fill;
+  fill.kind = kind->kind;
+  const bool whole = fill.kind == FillKind::kIntegers;
+  const auto number = [&](const char* key, double low) -> Result<double> {
+    if (!whole) return table.Number(key, low, kind->most);
+    const Result<std::int64_t> value =
+        table.Integer(key, static_cast<std::int64_t>(low), static_cast<std::int64_t>(kind->most));
+    if (!value) return value.error();
+    return static_cast<double>(*value);
+  };
+  const Result<double> a = number(kind->a, -kind->most);
+  if (!a) return a.error();
+  fill.a = *a;
+  fill.b = 0;
+  if (kind->b == nullptr) return fill;
+  const Result<double> b = number(kind->b, fill.kind == FillKind::kNormal ? 0 : -kind->most);
+  if (!b) return b.error();
+  fill.b = *b;
+  const bool ordered =
+      fill.kind == FillKind::kNormal || (whole ? fill.a <= fill.b : fill.a < fill.b);
+  if (!ordered) return Error{table.place().Text() + ": fill has low above high"};
+  return fill;
+}
+
+Status Loader::ReadTensor(Table& table) {
+  Tensor tensor;
+  Result<std::string> name = table.String("name");
+  if (!name) return name.error();
+  const Place place = table.PlaceOf("name");
+  if (!IsName(*name))
+    return Error{place.Text() + ": '" + *name + "' cannot be the name of a tensor"};
+  for (const Tensor& other : operation_.tensors) {
+    if (other.name == *name) return Error{place.Text() + ": tensor '" + *name + "' is named twice"};
+  }
+  if (std::find(operation_.letters.begin(), operation_.letters.end(), *name) !=
+      operation_.letters.end()) {
+    return Error{place.Text() + ": '" + *name + "' is a letter of the shape already"};
+  }
+  tensor.name = std::move(*name);
+  const Result<std::string> role = table.String("role");
+  if (!role) return role.error();
+  if (*role != "input" && *role != "output") {
+    return Error{table.PlaceOf("role").Text() + ": role is '" + *role +
+                 "'; 'input' or 'output' is wanted"};
+  }
+  tensor.role = *role == "input" ? BufferRole::kInput : BufferRole::kOutput;
+  const Result<std::string> dtype = table.String("dtype");
+  if (!dtype) return dtype.error();
+  const DType dtypes[] = {DType::kF32, DType::kF64, DType::kI32, DType::kU32};
+  const auto known = std::find_if(std::begin(dtypes), std::end(dtypes),
+                                  [&](DType other) { return Name(other) == *dtype; });
+  if (known == std::end(dtypes)) {
+    return Error{table.PlaceOf("dtype").Text() + ": dtype is '" + *dtype +
+                 "'; known are f32, f64, i32, u32"};
+  }
+  tensor.dtype = *known;
+  const Result<Node::Array> extents = table.Array("extents");
+  if (!extents) return extents.error();
+  if (extents->empty() || extents->size() > kMostExtents) {
+    return Error{table.PlaceOf("extents").Text() + ": " + std::to_string(extents->size()) +
+                 " extents; 1 to " + std::to_string(kMostExtents) + " are wanted"};
+  }
+  for (const Node& node : *extents) {
+    const auto* text = std::get_if<std::string>(&node.value);
+    const auto* number = std::get_if<std::int64_t>(&node.value);
+    if (text == nullptr && number == nullptr) {
+      return Error{node.place.Text() + ": extents are integers or expressions over the letters"};
+    }
+    tensor.extents.push_back(text != nullptr ? *text : std::to_string(*number));
+    const Status parsed = CheckExpression(tensor.extents.back(), node.place);
+    if (!parsed) return parsed;
+  }
+  const Result<std::shared_ptr<Table>> fill = table.OptionalSub("fill");
+  if (!fill) return fill.error();
+  const bool integers = tensor.dtype == DType::kI32 || tensor.dtype == DType::kU32;
+  if (tensor.role == BufferRole::kOutput ? *fill != nullptr : (*fill == nullptr && integers)) {
+    return Error{table.PlaceOf("fill").Text() + ": tensor " + tensor.name +
+                 (integers && tensor.role == BufferRole::kInput
+                      ? " has no fill; one of kind integers or constant is wanted"
+                      : " is an output and has a fill; outputs are written by the kernels")};
+  }
+  if (*fill != nullptr) {
+    const Result<Fill> read = ReadFill(**fill);
+    if (!read) return read.error();
+    tensor.fill = *read;
+  }
+  operation_.tensors.push_back(std::move(tensor));
+  return {};
+}
+
+Status Loader::ReadCheck(Table& table) {
+  const Result<std::shared_ptr<Table>> check = table.Sub("check");
+  if (!check) return check.error();
+  const Result<double> rtol = (*check)->Number("rtol", 0, kLargestTolerance);
+  if (!rtol) return rtol.error();
+  const Result<double> atol = (*check)->Number("atol", 0, kLargestTolerance);
+  if (!atol) return atol.error();
+  operation_.rtol = *rtol;
+  operation_.atol = *atol;
+  const Result<std::shared_ptr<Table>> exact = (*check)->OptionalSub("exact");
+  if (!exact) return exact.error();
+  if (*exact == nullptr) return {};
+  const auto most = static_cast<std::int64_t>(kLargestInteger);
+  const Result<std::int64_t> low = (*exact)->Integer("low", -most, most);
+  if (!low) return low.error();
+  const Result<std::int64_t> high = (*exact)->Integer("high", *low, most);
+  if (!high) return high.error();
+  operation_.exact =
+      Fill{FillKind::kIntegers, static_cast<double>(*low), static_cast<double>(*high)};
+  return {};
+}
+
+Status Loader::ReadAudit(Table& table) {
+  const Result<std::shared_ptr<Table>> audit = table.OptionalSub("audit");
+  if (!audit) return audit.error();
+  if (*audit == nullptr) return {};
+  const auto shapes = (*audit)->Tables("shapes");
+  if (!shapes) return shapes.error();
+  for (const std::shared_ptr<Table>& shape : *shapes) {
+    std::vector<Scalar> given;
+    for (const std::string& letter : shape->Keys()) {
+      const Result<std::int64_t> value = shape->Integer(letter, 1, kLargestValue);
+      if (!value) return value.error();
+      given.push_back({letter, *value});
+    }
+    Result<std::vector<Scalar>> checked = CheckShape(operation_, given, shape->place());
+    if (!checked) return checked.error();
+    operation_.audit_shapes.push_back(std::move(*checked));
+  }
+  return {};
+}
+
+Status Loader::ReadBackend(const std::string& name) {
+  Backend backend;
+  backend.name = name;
+  const std::string prefix = name + "/";
+  for (const std::string& file : files_.names) {
+    if (file.compare(0, prefix.size(), prefix) != 0 || file == prefix + "committed.toml") continue;
+    const std::string stem = std::filesystem::path(file).stem().string();
+    if (file != prefix + stem + ".toml") continue;
+    if (!IsName(stem))
+      return Error{Path(file) + ": '" + stem + "' cannot be the name of a structure"};
+    Structure structure;
+    structure.name = stem;
+    structure.backend = name;
+    structure.file = file;
+    structure.letters = operation_.letters;
+    const Result<std::shared_ptr<Table>> table = Toml(file);
+    if (!table) return table.error();
+    if (const Status read = ReadStructure(**table, structure); !read) return read;
+    if (!structure.source.empty()) {
+      const Result<std::string> text = Source(structure.source, structure.places.at("source"));
+      if (!text) return text.error();
+      Result<std::vector<std::string>> used =
+          CheckTemplate(structure, *text, Path(structure.source));
+      if (!used) return used.error();
+      structure.used_derived = std::move(*used);
+    }
+    backend.structures.push_back(std::move(structure));
+  }
+  if (files_.Has(prefix + "committed.toml")) {
+    const Result<std::shared_ptr<Table>> table = Toml(prefix + "committed.toml");
+    if (!table) return table.error();
+    if (const Status read = ReadCommitted(**table, operation_.letters, backend); !read) return read;
+    const Place place{Path(prefix + "committed.toml"), 0};
+    for (const Committed& committed : backend.committed) {
+      if (committed.source.empty()) continue;
+      const Result<std::string> text = Source(committed.source, committed.place);
+      if (!text) return text.error();
+    }
+    for (const Rival& rival : backend.rivals) {
+      const Result<std::string> text = Source(rival.source, place);
+      if (!text) return text.error();
+    }
+  }
+  operation_.backends.push_back(std::move(backend));
+  return {};
+}
+
+Status Loader::ReadReference() {
+  if (files_.Has("reference.h")) {
+    const Result<std::string> text = Bytes("reference.h");
+    if (!text) return text.error();
+    for (const Tensor& tensor : operation_.tensors) {
+      const std::string function = "reference_" + tensor.name + "(";
+      if (tensor.role == BufferRole::kOutput && text->find(function) == std::string::npos) {
+        return Error{Path("reference.h") + ": no function reference_" + tensor.name +
+                     ", which gives an element of the output " + tensor.name + " in float64"};
+      }
+    }
+    return {};
+  }
+  for (const Backend& backend : operation_.backends) {
+    for (const Structure& structure : backend.structures) {
+      if (structure.source.empty()) continue;
+      return Error{Path("reference.h") + ": no such file; " + structure.file +
+                   " has a source, and what is built is checked against the reference"};
+    }
+  }
+  return {};
+}
+
+Result<double> AtShape(const std::string& text, const char* what, const Operation& operation,
+                       const std::vector<Scalar>& shape) {
+  Scope scope;
+  std::vector<std::int64_t> values;
+  for (const Scalar& scalar : shape) {
+    scope.Add(scalar.name);
+    values.push_back(scalar.value);
+  }
+  const Place place{operation.folder + "/operation.toml: " + what, 0};
+  const Result<Expression> expression = Expression::Parse(text, scope, place);
+  if (!expression) return expression.error();
+  const Result<std::int64_t> value = expression->Evaluate(values);
+  if (!value) return value.error();
+  return static_cast<double>(*value);
+}
+
+}  // namespace
+
+const Backend* Operation::FindBackend(std::string_view backend) const {
+  for (const Backend& candidate : backends) {
+    if (candidate.name == backend) return &candidate;
+  }
+  return nullptr;
+}
+
+const Structure* Operation::FindStructure(std::string_view backend,
+                                          std::string_view structure) const {
+  const Backend* found = FindBackend(backend);
+  if (found == nullptr) return nullptr;
+  for (const Structure& candidate : found->structures) {
+    if (candidate.name == structure) return &candidate;
+  }
+  return nullptr;
+}
+
+std::map<std::string, Digest> Operation::Digests() const {
+  std::map<std::string, Digest> digests;
+  for (const auto& [file, content] : files) digests[file] = Sha256(content);
+  return digests;
+}
+
+Result<Operation> LoadOperation(const std::string& folder) {
+  const std::filesystem::path root(folder);
+  std::error_code failed;
+  if (!std::filesystem::is_directory(root, failed)) {
+    std::string message = folder + ": no such operation";
+    const std::filesystem::path stem = root.has_filename() ? root : root.parent_path();
+    const std::vector<std::string> there = ListOperations(stem.parent_path().string());
+    const std::string nearest = Nearest(stem.filename().string(), there);
+    if (!nearest.empty()) message += "; nearest is '" + nearest + "'";
+    for (const std::string& name : there) {
+      message += (&name == &there.front() ? "; there are " : ", ") + name;
+    }
+    return Error{message};
+  }
+  Files files;
+  using Iterator = std::filesystem::recursive_directory_iterator;
+  for (Iterator entry(root, failed), end; !failed && entry != end; entry.increment(failed)) {
+    const std::string name = entry->path().filename().string();
+    if (entry->is_directory() && (entry.depth() > 0 || name.front() == '.')) {
+      entry.disable_recursion_pending();
+    } else if (entry->is_regular_file() && name.front() != '.') {
+      files.names.push_back(std::filesystem::relative(entry->path(), root).generic_string());
+    }
+  }
+  if (failed) return Error{folder + ": cannot be read: " + failed.message()};
+  std::sort(files.names.begin(), files.names.end());
+  files.read = [root](const std::string& name) { return ReadText((root / name).string()); };
+  Result<Operation> operation = Loader(std::move(files), folder).Load();
+  if (!operation) return operation;
+  const std::string base = std::filesystem::weakly_canonical(root, failed).filename().string();
+  if (operation->name != base) {
+    return Error{folder + "/operation.toml: name is '" + operation->name + "' in the folder '" +
+                 base + "'; they are to be the same"};
+  }
+  return operation;
+}
+
+Result<Operation> LoadOperation(const std::map<std::string, std::string>& bytes,
+                                const std::string& folder) {
+  Files files;
+  for (const auto& [name, text] : bytes) files.names.push_back(name);
+  files.read = [&bytes](const std::string& name) -> Result<std::string> { return bytes.at(name); };
+  return Loader(std::move(files), folder).Load();
+}
+
+std::vector<std::string> ListOperations(const std::string& root) {
+  std::vector<std::string> names;
+  std::error_code failed;
+  const std::filesystem::path folder = root.empty() ? "." : root;
+  for (std::filesystem::directory_iterator entry(folder, failed), end; !failed && entry != end;
+       entry.increment(failed)) {
+    std::error_code unreadable;
+    if (std::filesystem::exists(entry->path() / "operation.toml", unreadable)) {
+      names.push_back(entry->path().filename().string());
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Result<std::vector<Scalar>> CheckShape(const Operation& operation, const std::vector<Scalar>& given,
+                                       const Place& place) {
+  const std::string where = place.file.empty() ? "" : place.Text() + ": ";
+  std::set<std::string> seen;
+  for (const Scalar& scalar : given) {
+    const auto letter = std::find(operation.letters.begin(), operation.letters.end(), scalar.name);
+    if (letter == operation.letters.end()) {
+      std::string message = where + operation.name + " has no shape letter '" + scalar.name + "'";
+      for (const std::string& known : operation.letters) {
+        message += (&known == &operation.letters.front() ? "; its letters are " : ", ") + known;
+      }
+      return Error{message};
+    }
+    if (!seen.insert(scalar.name).second) {
+      return Error{where + "shape letter '" + scalar.name + "' is given twice"};
+    }
+    if (scalar.value < 1 || scalar.value > kLargestValue) {
+      return Error{where + "shape letter '" + scalar.name + "' is " + std::to_string(scalar.value) +
+                   "; at least 1 is wanted"};
+    }
+  }
+  std::vector<Scalar> shape;
+  for (const std::string& letter : operation.letters) {
+    const auto scalar = std::find_if(given.begin(), given.end(),
+                                     [&](const Scalar& other) { return other.name == letter; });
+    if (scalar == given.end()) return Error{where + "shape letter '" + letter + "' is missing"};
+    shape.push_back(*scalar);
+  }
+  return shape;
+}
+
+Result<std::vector<Buffer>> BuffersAt(const Operation& operation,
+                                      const std::vector<Scalar>& shape) {
+  std::vector<Buffer> buffers;
+  for (const Tensor& tensor : operation.tensors) {
+    Buffer buffer{tensor.name, tensor.dtype, tensor.role, {}, tensor.fill};
+    std::int64_t elements = 1;
+    for (const std::string& text : tensor.extents) {
+      const Result<double> extent = AtShape(text, tensor.name.c_str(), operation, shape);
+      if (!extent) return extent.error();
+      const auto side = static_cast<std::int64_t>(*extent);
+      if (side < 1 || __builtin_mul_overflow(elements, side, &elements) ||
+          elements > kLargestValue) {
+        return Error{operation.folder + "/operation.toml: tensor " + tensor.name +
+                     " has the extent '" + text + "' = " + std::to_string(side) +
+                     " at this shape; at least 1 is wanted, " + "and at most 2^53 elements"};
+      }
+      buffer.extents.push_back(side);
+    }
+    buffers.push_back(std::move(buffer));
+  }
+  return buffers;
+}
+
+Result<double> FlopsAt(const Operation& operation, const std::vector<Scalar>& shape) {
+  return AtShape(operation.flops, "flops", operation, shape);
+}
+
+Result<double> BytesAt(const Operation& operation, const std::vector<Scalar>& shape) {
+  return AtShape(operation.bytes, "bytes", operation, shape);
+}
+
+Result<const Committed*> CommittedAt(const Operation& operation, const Backend& backend,
+                                     const std::vector<Scalar>& shape) {
+  for (const Committed& committed : backend.committed) {
+    if (committed.when.empty()) return &committed;
+    const Result<double> holds = AtShape(committed.when, "committed", operation, shape);
+    if (!holds) return holds.error();
+    if (*holds != 0) return &committed;
+  }
+  std::string message = operation.folder + "/" + backend.name + "/committed.toml: ";
+  message +=
+      backend.committed.empty() ? "no committed kernel" : "no committed kernel covers the shape";
+  for (const Scalar& scalar : shape) {
+    message += (&scalar == &shape.front() ? " (" : ", ") + scalar.name + " = " +
+               std::to_string(scalar.value);
+  }
+  return Error{message + "); one without 'when' covers every shape"};
+}
+
+}  // namespace pawl
