@@ -14,6 +14,7 @@ constexpr std::size_t kMaxChanges = kMaxKnobs;
 constexpr std::size_t kMaxViolations = 1024;
 constexpr std::size_t kMaxParameters = 256;
 constexpr std::size_t kMaxPackageFiles = 4096;
+constexpr std::size_t kMaxBeside = 64;
 
 void WriteParameters(const Parameters& value, capnp::List<wire::Parameter>::Builder out) {
   WriteList(value, out, [](const Parameters::value_type& entry, wire::Parameter::Builder place) {
@@ -275,6 +276,12 @@ void WriteBody(const Confirmed& value, Body::Builder body) {
   out.setFavouring(value.favouring);
   out.setIncumbentUs(value.incumbent_us);
   out.setCommittedUs(value.committed_us);
+  WriteList(value.beside, out.initBeside(Size(value.beside.size())),
+            [](const Beside& arm, wire::Beside::Builder place) {
+              place.setLabel(AsText(FitLine(arm.label)));
+              place.setMedianUs(arm.median_us);
+              place.setRatio(arm.ratio);
+            });
 }
 
 Confirmed ReadBody(wire::Confirmed::Reader in, const Place& at) {
@@ -292,6 +299,12 @@ Confirmed ReadBody(wire::Confirmed::Reader in, const Place& at) {
   value.favouring = (at / "favouring").Within(in.getFavouring(), 0, value.rounds);
   value.incumbent_us = (at / "incumbent_us").NotNegative(in.getIncumbentUs());
   value.committed_us = (at / "committed_us").NotNegative(in.getCommittedUs());
+  value.beside = ReadList(in.getBeside(), at / "beside", 0, kMaxBeside,
+                          [](wire::Beside::Reader arm, const Place& place) -> Beside {
+                            return {(place / "label").Line(arm.getLabel()),
+                                    (place / "median_us").NotNegative(arm.getMedianUs()),
+                                    (place / "ratio").NotNegative(arm.getRatio())};
+                          });
   return value;
 }
 
@@ -303,9 +316,16 @@ TrackPaused ReadBody(wire::TrackPaused::Reader in, const Place& at) {
   return {(at / "why").Line(in.getWhy())};
 }
 
-void WriteBody(const TrackResumed&, Body::Builder body) { body.initTrackResumed(); }
+void WriteBody(const TrackResumed& value, Body::Builder body) {
+  auto out = body.initTrackResumed();
+  out.setGenerations(value.budget.generations);
+  out.setMinutes(value.budget.minutes);
+  out.setStale(value.budget.stale);
+}
 
-TrackResumed ReadBody(wire::TrackResumed::Reader, const Place&) { return {}; }
+TrackResumed ReadBody(wire::TrackResumed::Reader in, const Place& at) {
+  return {{in.getGenerations(), (at / "minutes").NotNegative(in.getMinutes()), in.getStale()}};
+}
 
 void WriteBody(const TrackClosed& value, Body::Builder body) {
   body.initTrackClosed().setWhy(AsText(FitLine(value.why)));
@@ -398,6 +418,12 @@ void WriteSpec(const TrackSpec& value, wire::TrackSpec::Builder out) {
                           [&](capnp::Data::Reader digest) { place.setDigest(digest); });
             });
   out.setConfirm(value.confirm);
+  out.setPeakGflops(value.peak_gflops);
+  out.setPeakGbytesPerS(value.peak_gbytes_per_s);
+  auto deadlines = out.getDeadlines();
+  deadlines.setBuildMs(value.deadlines.build_ms);
+  deadlines.setCheckMs(value.deadlines.check_ms);
+  deadlines.setRunMs(value.deadlines.run_ms);
 }
 
 TrackSpec ReadSpec(wire::TrackSpec::Reader in, const Place& at) {
@@ -432,6 +458,10 @@ TrackSpec ReadSpec(wire::TrackSpec::Reader in, const Place& at) {
                         });
   value.package = ReadSorted<std::map<std::string, Digest>>(std::move(files), at / "package");
   value.confirm = in.getConfirm();
+  value.peak_gflops = (at / "peak_gflops").NotNegative(in.getPeakGflops());
+  value.peak_gbytes_per_s = (at / "peak_gbytes_per_s").NotNegative(in.getPeakGbytesPerS());
+  const auto deadlines = in.getDeadlines();
+  value.deadlines = {deadlines.getBuildMs(), deadlines.getCheckMs(), deadlines.getRunMs()};
   return value;
 }
 

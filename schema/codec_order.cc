@@ -271,12 +271,23 @@ std::vector<Buffer> ReadBuffers(capnp::List<wire::Buffer>::Reader in, const Plac
   return value;
 }
 
+void WriteOptions(const std::vector<std::string>& value, capnp::List<capnp::Text>::Builder out) {
+  for (unsigned i = 0; i < value.size(); ++i) out.set(i, AsText(value[i]));
+}
+
+std::vector<std::string> ReadOptions(capnp::List<capnp::Text>::Reader in, const Place& at) {
+  return ReadList(in, at, 0, kMaxOptions, [](capnp::Text::Reader option, const Place& place) {
+    return place.NotEmptyLine(option);
+  });
+}
+
 void WriteSources(const std::vector<SourceText>& value,
                   capnp::List<wire::SourceText>::Builder out) {
   WriteList(value, out, [](const SourceText& source, wire::SourceText::Builder place) {
     place.setName(AsText(source.name));
     WriteDigest(source.digest, [&](capnp::Data::Reader digest) { place.setDigest(digest); });
     place.setText(AsData(source.text));
+    WriteOptions(source.build_options, place.initBuildOptions(Size(source.build_options.size())));
   });
 }
 
@@ -291,17 +302,8 @@ std::vector<SourceText> ReadSources(capnp::List<wire::SourceText>::Reader in, co
     if (value.digest != digest) {
       (place / "digest").Refuse(value.digest.Short(), "the SHA-256 of the text, " + digest.Short());
     }
+    value.build_options = ReadOptions(source.getBuildOptions(), place / "build_options");
     return value;
-  });
-}
-
-void WriteOptions(const std::vector<std::string>& value, capnp::List<capnp::Text>::Builder out) {
-  for (unsigned i = 0; i < value.size(); ++i) out.set(i, AsText(value[i]));
-}
-
-std::vector<std::string> ReadOptions(capnp::List<capnp::Text>::Reader in, const Place& at) {
-  return ReadList(in, at, 0, kMaxOptions, [](capnp::Text::Reader option, const Place& place) {
-    return place.NotEmptyLine(option);
   });
 }
 

@@ -55,6 +55,7 @@ struct TrackSpec {
   // Of the device when the track was opened, for shares of the peak; 0: not known. Not bound.
   double peak_gflops = 0;
   double peak_gbytes_per_s = 0;
+  Deadlines deadlines;  // of its orders. Not bound
 
   bool operator==(const TrackSpec&) const = default;
 };
@@ -167,6 +168,15 @@ struct Decided {
   bool operator==(const Decided&) const = default;
 };
 
+// An arm measured in the same rounds as a confirmation, for comparison: the start configuration, a rival.
+struct Beside {
+  std::string label;
+  double median_us = 0;
+  double ratio = 0;  // median over rounds of incumbent / this arm
+
+  bool operator==(const Beside&) const = default;
+};
+
 struct Confirmed {
   std::uint32_t number = 0;   // 1, 2, ... within the track
   Configuration incumbent;
@@ -177,6 +187,7 @@ struct Confirmed {
   std::uint32_t rounds = 0;
   std::uint32_t favouring = 0;  // rounds in which the incumbent was the faster
   double incumbent_us = 0, committed_us = 0;      // medians
+  std::vector<Beside> beside;
 
   bool operator==(const Confirmed&) const = default;
 };

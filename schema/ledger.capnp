@@ -55,6 +55,13 @@ struct TrackSpec {
   start @20 :List(Order.Setting);
   package @21 :List(PackageFile);           # by name
   confirm @22 :Bool;
+  peakGflops @23 :Float64;
+  peakGbytesPerS @24 :Float64;
+  deadlines :group {
+    buildMs @25 :UInt32;
+    checkMs @26 :UInt32;
+    runMs @27 :UInt32;
+  }
 }
 
 struct LedgerCreated {
@@ -190,6 +197,13 @@ struct Confirmed {
   favouring @10 :UInt32;
   incumbentUs @11 :Float64;
   committedUs @12 :Float64;
+  beside @13 :List(Beside);
+}
+
+struct Beside {
+  label @0 :Text;
+  medianUs @1 :Float64;
+  ratio @2 :Float64;
 }
 
 struct TrackPaused {
@@ -197,6 +211,9 @@ struct TrackPaused {
 }
 
 struct TrackResumed {
+  generations @0 :UInt32;
+  minutes @1 :Float64;
+  stale @2 :UInt32;
 }
 
 struct TrackClosed {

@@ -69,6 +69,7 @@ struct SourceText {
   name @0 :Text;
   digest @1 :Data;  # 32 bytes, of text
   text @2 :Data;    # as it is compiled, byte for byte
+  buildOptions @3 :List(Text);  # after the order's own
 }
 
 enum ArmRole {

@@ -60,6 +60,8 @@ struct SourceText {
   std::string name;  // file name for compiler messages, e.g. "blocked.3f2a91c07d11.cc"
   Digest digest;     // of text
   std::string text;
+  // After the order's own: what this source alone needs, such as a rival's library.
+  std::vector<std::string> build_options{};
 
   bool operator==(const SourceText&) const = default;
 };
