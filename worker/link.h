@@ -1,9 +1,12 @@
 #pragma once
-// The DEALER socket. The worker's only code that sees ZeroMQ; a seam, so that the agent is tested without.
+// The DEALER socket. The worker's only code that sees ZeroMQ; a seam, so that the agent is tested
+// without.
+//
+// It promises no delivery: a message may be lost with its connection. What must arrive is in the
+// spool and is sent again after the next WELCOME.
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,14 +19,28 @@ class Link {
  public:
   virtual ~Link() = default;
 
-  virtual void Send(const Message& message) = 0;  // queued, or dropped when there is no peer
-  // Everything that has come; undecodable frames are errors.
+  // Queued for the peer; false: dropped, because there is no connection or its queue is full. Never
+  // blocks.
+  virtual bool Send(const Message& message) = 0;
+
+  // Everything that has come. Frames that do not decode are errors, with Advice::kHalt when they
+  // are of another protocol version: the peer will never be understood.
   virtual std::vector<Result<Message>> Receive() = 0;
-  virtual int fd() const = 0;  // becomes readable when Receive may have something (edge-triggered: drain)
-  virtual void Reconnect() = 0;  // drops the socket and makes it anew
+
+  // Connections made so far. A new one means that whoever listens now has heard nothing of this
+  // worker yet (it may be a coordinator that was started again): say HELLO.
+  virtual std::uint64_t Connections() = 0;
+
+  // Becomes readable when Receive or Connections may have something new. Edge-triggered underneath:
+  // wait on it only when Ready() is false.
+  virtual int fd() const = 0;
+  virtual bool Ready() = 0;
+
+  virtual void Reconnect() = 0;  // drops the socket and what it holds, and makes it anew
 };
 
-// Reconnects by itself, 0.5 to 5 s with jitter. Errors: an address that is neither ipc:// nor loopback TCP.
+// Reconnects by itself, after 0.5 to 5 s with jitter. Errors: an address that is neither ipc://
+// with a path nor loopback TCP (without keys no other is safe).
 Result<std::unique_ptr<Link>> ConnectLink(const std::string& endpoint);
 
 }  // namespace pawl

@@ -1,0 +1,566 @@
+#include "worker/device/replay/replay.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "worker/device/replay/noise.h"
+
+namespace pawl {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+const std::string kData = std::string(PAWL_SOURCE_DIR) + "/jobs/replay/data/";
+const std::string kMatmul = kData + "matmul-ledger.json";
+const std::string kLayerNorm = kData + "layer_norm-ledger.json";
+const std::string kGemm = kData + "gemm.RTX_2080_Ti.csv.gz";
+const std::string kConvolution = kData + "convolution.RTX_2080_Ti.csv.gz";
+
+std::unique_ptr<Device> MustOpen(const std::string& argument) {
+  Result<std::unique_ptr<Device>> device = OpenReplay(argument, {});
+  CHECK(device.has_value(), device.error().message);
+  return std::move(*device);
+}
+
+std::string ErrorOf(const std::string& argument) {
+  const Result<std::unique_ptr<Device>> device = OpenReplay(argument, {});
+  CHECK(!device.has_value(), argument);
+  CHECK(device.error().message.find('\n') == std::string::npos, device.error().message);
+  return device.error().message;
+}
+
+Execution Ask(Device& device, const Order& order) {
+  Result<Execution> execution = device.Execute(order, [](Stage, ArmRole) {});
+  CHECK(execution.has_value(), execution.error().message);
+  return std::move(*execution);
+}
+
+Configuration Matmul(bool transpose_a, bool quad_stage, std::int64_t k_step, Tuple block = {64, 64},
+                     const std::string& staging = "guarded") {
+  return Configuration{{{"transpose_a", transpose_a},
+                        {"quad_stage", quad_stage},
+                        {"k_step", k_step},
+                        {"block", block},
+                        {"staging", staging},
+                        {"thread_tile", Tuple{4, 4}}}};
+}
+
+Configuration LayerNorm(std::int64_t warps_per_row, std::int64_t threads) {
+  return Configuration{{{"warps_per_row", warps_per_row}, {"threads", threads}}};
+}
+
+// Committed, candidate, incumbent, rotated left by the round's number: the field note's rounds.
+std::vector<RoundPlan> NoteRounds(std::uint32_t rounds) {
+  std::vector<RoundPlan> plans;
+  for (std::uint32_t r = 0; r < rounds; ++r) {
+    RoundPlan plan;
+    for (std::uint32_t i = 0; i < 3; ++i) plan.visits.push_back(VisitPlan{(r + i) % 3, 0});
+    plans.push_back(plan);
+  }
+  return plans;
+}
+
+Order MeasureOrder(const Configuration& candidate, const Configuration& incumbent,
+                   std::vector<RoundPlan> rounds = NoteRounds(3)) {
+  Order order;
+  order.track = TrackId(1);
+  order.generation = Generation(1);
+  order.attempt = Attempt(1);
+  order.scalars = {{"m", 1024}, {"n", 1024}, {"k", 1024}};
+  order.buffers = {Buffer{"A", DType::kF32, BufferRole::kInput, {1024, 1024}, {}},
+                   Buffer{"C", DType::kF32, BufferRole::kOutput, {1024, 1024}, {}}};
+  order.arms = {Arm{ArmRole::kCommitted, "committed", {}, std::nullopt, {}},
+                Arm{ArmRole::kCandidate, "candidate", candidate, std::nullopt, {}},
+                Arm{ArmRole::kIncumbent, "incumbent", incumbent, std::nullopt, {}}};
+  order.rounds = std::move(rounds);
+  return order;
+}
+
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t n = values.size();
+  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+double MedianRatio(const Report& report, std::uint32_t over = 1, std::uint32_t under = 2) {
+  std::vector<double> ratios;
+  for (const RoundMedians& round : report.rounds) {
+    double a = 0, b = 0;
+    for (const VisitMedian& visit : round.visits) {
+      if (visit.arm == over) a = visit.median_us;
+      if (visit.arm == under) b = visit.median_us;
+    }
+    ratios.push_back(a / b);
+  }
+  return Median(ratios);
+}
+
+TEST(ReplayLedger, SaysWhatWasMeasured) {
+  const DeviceFacts facts = MustOpen(kMatmul)->Facts();
+  EXPECT_EQ(facts.kind, "replay");
+  EXPECT_EQ(facts.model, "NVIDIA GeForce RTX 4090");
+  EXPECT_THAT(facts.toolchain, ::testing::MatchesRegex("replay matmul-ledger.json [0-9a-f]{12}"));
+  EXPECT_EQ(facts.backend, "");
+  EXPECT_THAT(facts.instruments, ElementsAre(Instrument::kEventSpan));
+  EXPECT_FALSE(facts.needs_source);
+}
+
+TEST(ReplayLedger, GivesTheRoundsAsRecorded) {
+  const auto device = MustOpen(kMatmul);
+  const Execution execution =
+      Ask(*device, MeasureOrder(Matmul(true, false, 64), Matmul(false, false, 64)));
+  Report expected;
+  expected.arms = {ArmRole::kCommitted, ArmRole::kCandidate, ArmRole::kIncumbent};
+  expected.checks = {CheckFacts{ArmRole::kCandidate, true, 1024 * 1024, 0, 0.0, ""}};
+  expected.rounds = {{{{0, 0, 82.736, 0}, {1, 0, 93.872, 0}, {2, 0, 119.808, 0}}},
+                     {{{1, 0, 93.184, 0}, {2, 0, 119.808, 0}, {0, 0, 82.688, 0}}},
+                     {{{2, 0, 119.808, 0}, {0, 0, 81.92, 0}, {1, 0, 93.184, 0}}}};
+  expected.toolchain = device->Facts().toolchain;
+  // Ten warm-up and sixty timed calls a visit.
+  double us = 0;
+  for (const RoundMedians& round : expected.rounds) {
+    for (const VisitMedian& visit : round.visits) us += visit.median_us;
+  }
+  EXPECT_NEAR(execution.report.run_seconds, us * 70e-6, 1e-12);
+  expected.run_seconds = execution.report.run_seconds;
+  EXPECT_EQ(execution.report, expected);
+  EXPECT_THAT(execution.samples, IsEmpty());
+}
+
+TEST(ReplayLedger, GivesTheNotesRatios) {
+  const auto device = MustOpen(kMatmul);
+  const struct {
+    Configuration candidate, incumbent;
+    double ratio;
+  } generations[] = {
+      {Matmul(true, false, 64), Matmul(false, false, 64), 0.77778},
+      {Matmul(true, true, 64), Matmul(true, false, 64), 0.91209},
+      {Matmul(false, true, 64), Matmul(true, true, 64), 1.2741},
+      {Matmul(true, true, 32), Matmul(true, true, 64), 0.92432},
+      {Matmul(false, true, 32), Matmul(true, true, 32), 1.04086},
+      {Matmul(true, false, 32), Matmul(true, true, 32), 1.10772},
+      {Matmul(true, true, 16), Matmul(true, true, 32), 1.05537},
+      {Matmul(true, true, 32, {128, 64}), Matmul(true, true, 32), 1.06734},
+      {Matmul(true, true, 32, {64, 128}), Matmul(true, true, 32), 1.07695},
+      // Recorded twice, as generations 11 and 12; the first answers.
+      {Matmul(true, true, 32, {64, 64}, "exact"), Matmul(true, true, 32), 1.06855},
+  };
+  for (const auto& generation : generations) {
+    const Execution execution =
+        Ask(*device, MeasureOrder(generation.candidate, generation.incumbent));
+    EXPECT_NEAR(MedianRatio(execution.report), generation.ratio, 1e-5)
+        << generation.candidate.Text();
+  }
+}
+
+TEST(ReplayLedger, GivesTheLayerNormWinThatTheOldRuleMissed) {
+  const auto device = MustOpen(kLayerNorm);
+  Order order = MeasureOrder(LayerNorm(2, 128), LayerNorm(2, 256));
+  order.scalars = {{"rows", 4096}, {"width", 768}};
+  EXPECT_NEAR(MedianRatio(Ask(*device, order).report), 0.9697, 1e-5);
+}
+
+TEST(ReplayLedger, DoesNotMindTheOrderOfKnobs) {
+  Configuration reversed = LayerNorm(2, 128);
+  std::reverse(reversed.settings.begin(), reversed.settings.end());
+  Order order = MeasureOrder(reversed, LayerNorm(2, 256));
+  order.scalars = {{"rows", 4096}, {"width", 768}};
+  EXPECT_EQ(Ask(*MustOpen(kLayerNorm), order).report.outcome.kind, OutcomeKind::kMeasured);
+}
+
+void ExpectNoData(const Report& report, const std::string& why, bool exhausted) {
+  EXPECT_EQ(report.outcome.kind, OutcomeKind::kNoData);
+  EXPECT_EQ(report.outcome.arm, std::nullopt);
+  EXPECT_THAT(report.outcome.detail, HasSubstr(why));
+  EXPECT_EQ(report.data_exhausted, exhausted);
+  EXPECT_THAT(report.rounds, IsEmpty());
+  EXPECT_EQ(report.run_seconds, 0);
+}
+
+TEST(ReplayLedger, EndsWhereNothingIsRecorded) {
+  const auto device = MustOpen(kMatmul);
+  ExpectNoData(Ask(*device, MeasureOrder(Matmul(false, true, 16), Matmul(true, true, 32))).report,
+               "no recorded generation measures \"transpose_a=false", true);
+  // Both were recorded, but not against each other.
+  ExpectNoData(Ask(*device, MeasureOrder(Matmul(true, true, 32), Matmul(false, false, 64))).report,
+               "no recorded generation", true);
+  // Refused before it ran.
+  ExpectNoData(Ask(*device, MeasureOrder(Matmul(true, true, 128), Matmul(true, true, 32))).report,
+               "no recorded generation", true);
+}
+
+TEST(ReplayLedger, HasNoMoreRoundsThanWereRecorded) {
+  const auto device = MustOpen(kMatmul);
+  Order order = MeasureOrder(Matmul(true, false, 64), Matmul(false, false, 64), NoteRounds(4));
+  ExpectNoData(Ask(*device, order).report, "generation 1 has 3 rounds, the order asks for 4", true);
+  order.rounds = NoteRounds(3);
+  order.batch = 1;
+  ExpectNoData(Ask(*device, order).report, "generation 1 has 3 rounds, the order asks for 4", true);
+  // Rounds of later batches go on where the earlier ones ended.
+  order.rounds = NoteRounds(1);
+  order.batch = 2;
+  EXPECT_EQ(
+      Ask(*device, order).report.rounds,
+      (std::vector<RoundMedians>{{{{0, 0, 81.92, 0}, {1, 0, 93.184, 0}, {2, 0, 119.808, 0}}}}));
+  // C-I-I-C asks for two visits where one was recorded.
+  order.batch = 0;
+  order.rounds = {RoundPlan{true, {{1, 0}, {2, 0}, {2, 0}, {1, 0}}}};
+  ExpectNoData(Ask(*device, order).report, "one visit an arm and round", true);
+}
+
+TEST(ReplayLedger, LeavesBurnInOutOfTheReport) {
+  Order order = MeasureOrder(Matmul(true, false, 64), Matmul(false, false, 64), NoteRounds(3));
+  order.rounds.insert(order.rounds.begin(), RoundPlan{false, {{1, 0}, {2, 0}}});
+  const Report report = Ask(*MustOpen(kMatmul), order).report;
+  ASSERT_THAT(report.rounds, SizeIs(3));
+  EXPECT_EQ(report.rounds[0].visits[0].median_us, 82.736);
+}
+
+TEST(ReplayLedger, AnswersNoOtherShape) {
+  Order order = MeasureOrder(Matmul(true, false, 64), Matmul(false, false, 64));
+  order.scalars[1].value = 512;
+  ExpectNoData(Ask(*MustOpen(kMatmul), order).report, "for n=512, the recording has n=1024", true);
+}
+
+TEST(ReplayLedger, HasNoConfirmationAndIsNotAtItsEndForThat) {
+  Order order = MeasureOrder(Matmul(true, false, 64), Matmul(false, false, 64));
+  order.kind = OrderKind::kConfirm;
+  ExpectNoData(Ask(*MustOpen(kMatmul), order).report, "no confirmation", false);
+}
+
+Configuration Gemm(std::vector<std::int64_t> values) {
+  static const char* const kKnobs[] = {"MWG",   "NWG", "MDIMC", "NDIMC", "MDIMA",
+                                       "NDIMB", "VWM", "VWN",   "SA",    "SB"};
+  Configuration configuration;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    configuration.settings.push_back({kKnobs[i], values[i]});
+  return configuration;
+}
+
+Order TableOrder(const Configuration& committed, const Configuration& candidate,
+                 const Configuration& incumbent) {
+  Order order = MeasureOrder(candidate, incumbent);
+  order.arms[0].configuration = committed;
+  return order;
+}
+
+const Configuration kGemmFirst = Gemm({16, 16, 8, 8, 8, 8, 1, 1, 0, 0});
+const Configuration kGemmSecond = Gemm({16, 16, 8, 8, 8, 8, 1, 1, 1, 0});
+const Configuration kGemmBest = Gemm({128, 128, 16, 8, 16, 32, 8, 4, 0, 1});
+
+TEST(ReplayTable, LooksEveryArmUp) {
+  const auto device = MustOpen(kGemm);
+  const DeviceFacts facts = device->Facts();
+  EXPECT_EQ(facts.model, "RTX 2080 Ti");
+  EXPECT_THAT(facts.toolchain, StartsWith("replay gemm.RTX_2080_Ti.csv.gz "));
+  EXPECT_THAT(facts.instruments, SizeIs(5));
+  const Report report = Ask(*device, TableOrder(kGemmFirst, kGemmBest, kGemmSecond)).report;
+  EXPECT_EQ(report.outcome, Outcome{});
+  ASSERT_THAT(report.rounds, SizeIs(3));
+  EXPECT_DOUBLE_EQ(report.rounds[0].visits[0].median_us, 60880.553);
+  EXPECT_DOUBLE_EQ(report.rounds[0].visits[1].median_us, 11482.779);
+  EXPECT_DOUBLE_EQ(report.rounds[0].visits[2].median_us, 57657.588);
+}
+
+TEST(ReplayTable, TakesTruthValuesForZeroAndOne) {
+  Configuration words = kGemmSecond;
+  words.Set("SA", true);
+  words.Set("SB", false);
+  const Report report = Ask(*MustOpen(kGemm), TableOrder(kGemmFirst, words, kGemmFirst)).report;
+  ASSERT_EQ(report.outcome, Outcome{});
+  EXPECT_DOUBLE_EQ(report.rounds[0].visits[1].median_us, 57657.588);
+}
+
+TEST(ReplayTable, IsNotAtItsEndWhereAConfigurationIsMissing) {
+  const auto device = MustOpen(kGemm);
+  const auto none = [&](const Configuration& candidate) {
+    return Ask(*device, TableOrder(kGemmFirst, candidate, kGemmFirst)).report;
+  };
+  ExpectNoData(none(Gemm({16, 16, 8, 8, 8, 8, 8, 8, 0, 0})), "not listed: MWG=16", false);
+  ExpectNoData(none(Gemm({16, 16})), "no knob MDIMC, the table has", false);
+  Configuration more = kGemmFirst;
+  more.settings.push_back({"KWG", std::int64_t{32}});
+  ExpectNoData(none(more), "the table has no knob KWG", false);
+  ExpectNoData(Ask(*device, TableOrder({}, kGemmBest, kGemmFirst)).report,
+               "the committed kernel has no knobs to look it up by", false);
+}
+
+class ReplayFile : public ::testing::Test {
+ protected:
+  ReplayFile() {
+    std::string pattern = (fs::temp_directory_path() / "pawl-replay-XXXXXX").string();
+    CHECK(mkdtemp(pattern.data()) != nullptr);
+    folder_ = pattern;
+  }
+  ~ReplayFile() override { fs::remove_all(folder_); }
+
+  std::string Write(const std::string& name, const std::string& bytes) {
+    const std::string path = folder_ + "/" + name;
+    std::ofstream(path, std::ios::binary) << bytes;
+    return path;
+  }
+
+  std::string folder_;
+};
+
+Configuration X(std::int64_t x) { return Configuration{{{"x", x}}}; }
+
+TEST_F(ReplayFile, TableFailuresAreTheArmsOutcome) {
+  const auto device = MustOpen(
+      Write("t.Card.csv", "x,status,time_ms\n1,ok,2.5\n2,compile,\n3,runtime,\n4,ok,1\r\n"));
+  EXPECT_EQ(device->Facts().model, "Card");
+  EXPECT_EQ(Ask(*device, TableOrder(X(1), X(2), X(4))).report.outcome,
+            (Outcome{OutcomeKind::kBuildFailed, ArmRole::kCandidate,
+                     "recorded as a compile failure: x=2"}));
+  EXPECT_EQ(Ask(*device, TableOrder(X(1), X(3), X(4))).report.outcome,
+            (Outcome{OutcomeKind::kLaunchFailed, ArmRole::kCandidate,
+                     "recorded as a runtime failure: x=3"}));
+  // All arms are built before any is run.
+  EXPECT_EQ(Ask(*device, TableOrder(X(1), X(3), X(2))).report.outcome.arm, ArmRole::kIncumbent);
+  EXPECT_EQ(Ask(*device, TableOrder(X(1), X(4), X(1))).report.outcome, Outcome{});
+}
+
+TEST_F(ReplayFile, TheModelCanBeGiven) {
+  const std::string path = Write("plain.csv", "x,status,time_ms\n1,ok,2.5\n");
+  EXPECT_EQ(MustOpen(path)->Facts().model, "plain");
+  EXPECT_EQ(MustOpen(path + "?model=NVIDIA A100")->Facts().model, "NVIDIA A100");
+}
+
+TEST_F(ReplayFile, SaysWhichLineCannotBeRead) {
+  const auto table = [&](const std::string& rows) {
+    return ErrorOf(Write("t.csv", "x,status,time_ms\n" + rows));
+  };
+  const std::string at = folder_ + "/t.csv:";
+  EXPECT_EQ(ErrorOf(Write("t.csv", "x,y\n1,2\n")),
+            at + "1: wanted knob names, then status and time_ms, as the first line");
+  EXPECT_EQ(ErrorOf(Write("t.csv", "")), at + "1: no configuration in it");
+  EXPECT_EQ(table(""), at + "1: no configuration in it");
+  EXPECT_EQ(table("1,ok,2\n2,ok\n"), at + "3: 2 values, wanted 3 as the first line names");
+  EXPECT_EQ(table("1,ok,2\n2,ok,-1\n"), at + "3: time_ms is \"-1\", wanted a positive number");
+  EXPECT_EQ(table("1,ok,nan\n"), at + "2: time_ms is \"nan\", wanted a positive number");
+  EXPECT_EQ(table("1,fine,2\n"), at + "2: status is \"fine\", wanted ok, compile or runtime");
+  EXPECT_EQ(table("1,ok,2\n1,ok,2\n"), at + "3: the configuration of line 2 again");
+  EXPECT_EQ(table(",ok,2\n"), at + "2: no value of x");
+
+  const auto ledger = [&](const std::string& text) { return ErrorOf(Write("l.json", text)); };
+  const std::string in = folder_ + "/l.json:";
+  EXPECT_THAT(ledger("{\n \"device\": \"D\",\n \"generations\": [}\n"),
+              StartsWith(in + "3: not JSON: "));
+  EXPECT_THAT(ledger(""), StartsWith(in + "1: not JSON: "));
+  EXPECT_EQ(ledger("[]"), in + "1: wanted an object with \"device\" and \"generations\"");
+  EXPECT_EQ(ledger("{\"generations\": []}"), in + "1: no \"device\" name");
+  EXPECT_EQ(ledger("{\"device\": \"D\"}"), in + "1: no list of \"generations\"");
+  EXPECT_EQ(ledger("{\"device\": \"D\", \"unit\": \"ms\"}"),
+            in + "1: unit is \"ms\", wanted \"us\"");
+  EXPECT_EQ(ledger("{\"device\": \"D\", \"instrument\": \"sundial\"}"),
+            in + "1: unknown instrument \"sundial\"");
+  const std::string head = "{\"device\": \"D\",\n\"generations\": [\n";
+  const std::string arms = "\"candidate\": {\"x\": 1}, \"incumbent\": {\"x\": 2}";
+  const std::string good = "{\"generation\": 1, " + arms + ", \"rounds\": []},\n";
+  EXPECT_EQ(ledger(head + good + "{\"generation\": 2, \"candidate\": {\"x\": 1}}]}"),
+            in + "4: no \"incumbent\" configuration");
+  EXPECT_EQ(ledger(head + good + "{\"generation\": 2, " + arms + "}]}"),
+            in + "4: no list of \"rounds\"");
+  EXPECT_EQ(ledger(head + "{\"generation\": 1, \"candidate\": {\"x\": 1.5}}]}"),
+            in + "3: candidate's x is 1.5, wanted a truth value, a whole number, a word or a list "
+                 "of whole "
+                 "numbers");
+  EXPECT_EQ(ledger(head + "{\"generation\": 1, " + arms +
+                   ", \"rounds\": [{\"candidate\": 1}, {\"candidate\": 0}]}]}"),
+            in + "3: round 2's candidate is 0, wanted a time in microseconds");
+}
+
+TEST_F(ReplayFile, SaysWhatItCannotOpen) {
+  EXPECT_EQ(ErrorOf(folder_ + "/none.json"),
+            "replay data " + folder_ + "/none.json: No such file or directory");
+  EXPECT_THAT(ErrorOf(folder_ + "/table.parquet"), HasSubstr("neither .json (a ledger) nor .csv"));
+  EXPECT_THAT(ErrorOf(""), HasSubstr("no file"));
+  EXPECT_THAT(ErrorOf(kGemm + "?jiter=0.1"),
+              AllOf(HasSubstr("unknown key \"jiter\""), HasSubstr("model, noise, seed, jitter")));
+  EXPECT_THAT(ErrorOf(kGemm + "?jitter=2"), HasSubstr("jitter is \"2\", wanted a number from 0"));
+  EXPECT_THAT(ErrorOf(kGemm + "?jitter=x"), HasSubstr("jitter is \"x\""));
+  EXPECT_THAT(ErrorOf(kGemm + "?seed=-1"), HasSubstr("seed is \"-1\", wanted a whole number"));
+  EXPECT_THAT(ErrorOf(kGemm + "?noise=loud"), HasSubstr("wanted none, field or rough"));
+  EXPECT_THAT(ErrorOf(kGemm + "?model="), HasSubstr("model is empty"));
+  // Cut in the middle of its gzip stream.
+  std::ifstream in(kGemm, std::ios::binary);
+  std::string half(20'000, '\0');
+  in.read(half.data(), static_cast<std::streamsize>(half.size()));
+  EXPECT_THAT(ErrorOf(Write("half.csv.gz", half)),
+              AllOf(StartsWith(folder_ + "/half.csv.gz:"), HasSubstr("ends too early")));
+  EXPECT_THAT(ErrorOf(Write("plain.csv.gz", "x,status,time_ms\n")), HasSubstr(":1: the gzip data"));
+}
+
+std::vector<double> Medians(const Report& report) {
+  std::vector<double> medians;
+  for (const RoundMedians& round : report.rounds) {
+    for (const VisitMedian& visit : round.visits) medians.push_back(visit.median_us);
+  }
+  return medians;
+}
+
+const char* const kNoise = "?seed=7&jitter=0.01&boost=0.1&drift=0.01&throttle=0.05&cold=0.06";
+
+TEST(ReplayNoise, IsTheSameForAnOrderAskedAgainInAnotherProcessAndAttempt) {
+  Order order = TableOrder(kGemmFirst, kGemmBest, kGemmSecond);
+  const auto first = MustOpen(kGemm + kNoise);
+  const std::vector<double> medians = Medians(Ask(*first, order).report);
+  for (std::uint32_t generation = 2; generation < 20; ++generation) {
+    order.generation = Generation(generation);
+    Ask(*first, order);
+  }
+  order.generation = Generation(1);
+  order.attempt = Attempt(5);
+  order.fresh_process = true;
+  EXPECT_EQ(Medians(Ask(*first, order).report), medians);
+  EXPECT_EQ(Medians(Ask(*MustOpen(kGemm + kNoise), order).report), medians);
+}
+
+TEST(ReplayNoise, DiffersWithSeedTrackGenerationBatchAndKind) {
+  const Order order = TableOrder(kGemmFirst, kGemmBest, kGemmSecond);
+  const auto device = MustOpen(kGemm + kNoise);
+  const std::vector<double> medians = Medians(Ask(*device, order).report);
+  Order other = order;
+  other.track = TrackId(2);
+  EXPECT_NE(Medians(Ask(*device, other).report), medians);
+  other = order;
+  other.generation = Generation(2);
+  EXPECT_NE(Medians(Ask(*device, other).report), medians);
+  other = order;
+  other.batch = 1;
+  EXPECT_NE(Medians(Ask(*device, other).report), medians);
+  other = order;
+  other.kind = OrderKind::kConfirm;
+  EXPECT_NE(Medians(Ask(*device, other).report), medians);
+  EXPECT_NE(Medians(Ask(*MustOpen(kGemm + "?seed=8&jitter=0.01"), order).report),
+            Medians(Ask(*MustOpen(kGemm + "?seed=7&jitter=0.01"), order).report));
+}
+
+TEST(ReplayNoise, IsPartOfTheToolchainThatATrackIsBoundTo) {
+  const std::string plain = MustOpen(kGemm)->Facts().toolchain;
+  EXPECT_EQ(MustOpen(kGemm + "?seed=3")->Facts().toolchain, plain);
+  EXPECT_EQ(MustOpen(kGemm + "?cold=0.06&seed=3")->Facts().toolchain, plain + " seed=3 cold=0.06");
+  EXPECT_EQ(MustOpen(kGemm + "?seed=3&noise=field&boost=0")->Facts().toolchain,
+            plain + " seed=3 jitter=0.005 throttle=0.004 drift=0.005 cold=0.06");
+}
+
+// Over many generations, the factors of one kind of noise.
+std::vector<double> FactorsOf(const Noise& noise, std::uint32_t generations, std::size_t visits) {
+  std::vector<double> factors;
+  Order order;
+  order.track = TrackId(1);
+  order.rounds = {RoundPlan{true, std::vector<VisitPlan>(visits)}};
+  for (std::uint32_t g = 1; g <= generations; ++g) {
+    order.generation = Generation(g);
+    for (const double factor : noise.Factors(order)) factors.push_back(factor);
+  }
+  return factors;
+}
+
+TEST(ReplayNoise, JitterHasTheSpreadAskedForAndHeavyTails) {
+  const std::vector<double> factors = FactorsOf(Noise{1, 0.01, 0, 0, 0, 0}, 5000, 20);
+  double sum = 0, squares = 0;
+  int beyond_four = 0;
+  for (const double factor : factors) {
+    const double x = std::log(factor) / 0.01;
+    sum += x;
+    squares += x * x;
+    beyond_four += std::abs(x) > 4;
+  }
+  const double n = static_cast<double>(factors.size());
+  EXPECT_NEAR(sum / n, 0, 0.02);
+  EXPECT_NEAR(std::sqrt(squares / n), 1, 0.1);
+  // P(|t4| > 4 sqrt 2) = 0.48 %; a normal variable would be there 0.006 % of the time.
+  EXPECT_NEAR(beyond_four / n, 0.0048, 0.0015);
+}
+
+struct Runs {
+  double share = 0;   // of visits inside an excursion
+  double length = 0;  // mean, of those that begin and end inside an order
+  double least = 2, most = 0;
+};
+
+Runs RunsOf(const std::vector<double>& factors, std::size_t visits) {
+  Runs runs;
+  double inside = 0, begun = 0;
+  for (std::size_t i = 0; i < factors.size(); ++i) {
+    if (factors[i] == 1) continue;
+    ++inside;
+    runs.least = std::min(runs.least, factors[i]);
+    runs.most = std::max(runs.most, factors[i]);
+    if (i % visits == 0 || factors[i - 1] != factors[i]) ++begun;
+  }
+  runs.share = inside / static_cast<double>(factors.size());
+  runs.length = inside / begun;
+  return runs;
+}
+
+TEST(ReplayNoise, BoostsAreSixToTwelvePercentFastForOnePointSevenVisits) {
+  const Runs runs = RunsOf(FactorsOf(Noise{1, 0, 0.03, 0, 0, 0}, 500, 200), 200);
+  EXPECT_NEAR(runs.length, 1.7, 0.1);
+  EXPECT_NEAR(runs.share, 0.03 * 1.7 / (1 + 0.03 * 1.7), 0.005);
+  EXPECT_GE(runs.least, 0.88 - 1e-9);
+  EXPECT_LE(runs.most, 0.94 + 1e-9);
+}
+
+TEST(ReplayNoise, ThrottlingIsThreeToTenPercentSlowForTwelveVisits) {
+  const Runs runs = RunsOf(FactorsOf(Noise{1, 0, 0, 0.01, 0, 0}, 500, 200), 200);
+  EXPECT_NEAR(runs.length, 12, 1.5);
+  EXPECT_NEAR(runs.share, 0.12 / 1.12, 0.015);
+  EXPECT_GE(runs.least, 1.03 - 1e-9);
+  EXPECT_LE(runs.most, 1.10 + 1e-9);
+}
+
+TEST(ReplayNoise, AColdStartIsGoneAfterTenVisits) {
+  const std::vector<double> factors = FactorsOf(Noise{1, 0, 0, 0, 0, 0.06}, 1, 12);
+  ASSERT_THAT(factors, SizeIs(12));
+  EXPECT_NEAR(factors[0], 0.94, 1e-12);
+  EXPECT_NEAR(factors[5], 0.97, 1e-12);
+  for (int i = 1; i < 10; ++i) EXPECT_GT(factors[i], factors[i - 1]);
+  EXPECT_EQ(factors[10], 1);
+  EXPECT_EQ(factors[11], 1);
+}
+
+TEST(ReplayNoise, DriftIsSlowAndBounded) {
+  const std::vector<double> factors = FactorsOf(Noise{1, 0, 0, 0, 0.02, 0}, 200, 16);
+  double widest = 0;
+  for (std::size_t i = 0; i < factors.size(); ++i) {
+    widest = std::max(widest, std::abs(std::log(factors[i])));
+    const double before = i > 0 ? factors[i - 1] : factors[i];
+    EXPECT_LT(std::abs(std::log(factors[i] / before)), 0.02 * 0.05);
+  }
+  EXPECT_LE(widest, 0.02 + 1e-12);
+  EXPECT_GT(widest, 0.015);
+}
+
+TEST(ReplaySpeed, AnswersAnOrderInWellUnderAMillisecond) {
+  const auto device = MustOpen(kGemm + kNoise);
+  Order order = TableOrder(kGemmFirst, kGemmBest, kGemmSecond);
+  const std::clock_t start = std::clock();  // of this process: the machine may be busy
+  const int orders = 2000;
+  for (int i = 1; i <= orders; ++i) {
+    order.generation = Generation(static_cast<std::uint32_t>(i));
+    ASSERT_EQ(Ask(*device, order).report.outcome.kind, OutcomeKind::kMeasured);
+  }
+  const double ms = 1e3 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC / orders;
+  std::printf("%.1f us an order\n", 1e3 * ms);
+  EXPECT_LT(ms, 1.0);
+}
+
+}  // namespace
+}  // namespace pawl

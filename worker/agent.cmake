@@ -1,0 +1,8 @@
+# The agent and what it stands on: the link, the spool, the replay device; and the program itself.
+pawl_library(pawl_link SOURCES link.cc HEADERS link.h LINK pawl_schema LINK_PRIVATE PkgConfig::ZMQ)
+pawl_library(pawl_spool SOURCES spool.cc HEADERS spool.h LINK pawl_schema)
+pawl_library(pawl_replay
+  SOURCES device/replay/ledger_recording.cc device/replay/noise.cc device/replay/replay.cc
+    device/replay/table_recording.cc
+  HEADERS device/replay/noise.h device/replay/recording.h device/replay/replay.h
+  LINK pawl_schema LINK_PRIVATE nlohmann_json::nlohmann_json ZLIB::ZLIB)

@@ -1,0 +1,226 @@
+#include "worker/link.h"
+
+#include <sys/epoll.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include <zmq.hpp>
+
+#include "schema/codec.h"
+
+namespace pawl {
+namespace {
+
+constexpr int kSendQueue = 16;     // messages: far more than one order and its beats ever need
+constexpr int kReconnectMs = 500;  // ZeroMQ doubles it up to the next and adds jitter
+constexpr int kReconnectMaxMs = 5'000;
+constexpr int kHeartbeatMs =
+    10'000;  // of ZMTP: reaps half-open TCP. Whether the peer works, BEAT tells
+constexpr int kHeartbeatTimeoutMs = 30'000;
+constexpr int kByeLingerMs = 500;
+
+Error Refused(const std::string& endpoint, const std::string& why) {
+  return Error{"endpoint \"" + endpoint + "\": " + why +
+               "; give ipc:///absolute/path or tcp://127.0.0.1:PORT"};
+}
+
+bool IsLoopback(std::string_view host) {
+  if (host == "localhost" || host == "[::1]") return true;
+  // 127.0.0.0/8, each part a decimal number below 256.
+  int parts = 0;
+  std::string_view rest = host;
+  while (true) {
+    const std::size_t dot = rest.find('.');
+    const std::string_view part = rest.substr(0, dot);
+    if (part.empty() || part.size() > 3) return false;
+    int number = 0;
+    for (const char c : part) {
+      if (c < '0' || c > '9') return false;
+      number = number * 10 + (c - '0');
+    }
+    if (number > 255 || (parts == 0 && number != 127)) return false;
+    ++parts;
+    if (dot == std::string_view::npos) break;
+    rest.remove_prefix(dot + 1);
+  }
+  return parts == 4;
+}
+
+Status CheckEndpoint(const std::string& endpoint) {
+  const std::string_view text = endpoint;
+  if (text.substr(0, 6) == "ipc://") {
+    const std::string_view path = text.substr(6);
+    if (path.empty()) return Refused(endpoint, "no path");
+    // An abstract socket has no permissions: every user of the machine could answer on it.
+    if (path[0] == '@') return Refused(endpoint, "abstract sockets are open to every user");
+    if (path.size() >= sizeof(sockaddr_un{}.sun_path)) {
+      return Refused(endpoint, "the path is " + std::to_string(path.size()) +
+                                   " bytes long, at most " +
+                                   std::to_string(sizeof(sockaddr_un{}.sun_path) - 1) + " fit");
+    }
+    return {};
+  }
+  if (text.substr(0, 6) != "tcp://") return Refused(endpoint, "neither ipc:// nor tcp://");
+  const std::string_view address = text.substr(6);
+  const std::size_t colon = address.rfind(':');
+  if (colon == std::string_view::npos) return Refused(endpoint, "no port");
+  if (!IsLoopback(address.substr(0, colon))) {
+    return Refused(endpoint, "not a loopback address, and there are no keys to go further with");
+  }
+  int port = 0;
+  for (const char c : address.substr(colon + 1)) {
+    if (c < '0' || c > '9') return Refused(endpoint, "the port is not a number");
+    port = port * 10 + (c - '0');
+    if (port > 65'535) break;
+  }
+  if (port < 1 || port > 65'535) return Refused(endpoint, "the port is not between 1 and 65535");
+  return {};
+}
+
+class ZmqLink final : public Link {
+ public:
+  explicit ZmqLink(std::string endpoint) : endpoint_(std::move(endpoint)) {}
+  ~ZmqLink() override { Close(); }
+
+  Status Open() {
+    try {
+      zmq::socket_t socket(context_, zmq::socket_type::dealer);
+      socket.set(zmq::sockopt::immediate, true);  // nothing is queued for a peer that is not there
+      socket.set(zmq::sockopt::sndhwm, kSendQueue);
+      socket.set(zmq::sockopt::linger, 0);
+      socket.set(zmq::sockopt::reconnect_ivl, kReconnectMs);
+      socket.set(zmq::sockopt::reconnect_ivl_max, kReconnectMaxMs);
+      socket.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(kMaxMessageBytes));
+      socket.set(zmq::sockopt::heartbeat_ivl, kHeartbeatMs);
+      socket.set(zmq::sockopt::heartbeat_timeout, kHeartbeatTimeoutMs);
+      if (endpoint_.find("[::1]") != std::string::npos) socket.set(zmq::sockopt::ipv6, true);
+
+      const std::string watch = "inproc://watch-" + std::to_string(++opened_);
+      if (zmq_socket_monitor(socket.handle(), watch.c_str(), ZMQ_EVENT_HANDSHAKE_SUCCEEDED) != 0) {
+        throw zmq::error_t();
+      }
+      zmq::socket_t monitor(context_, zmq::socket_type::pair);
+      monitor.set(zmq::sockopt::linger, 0);
+      monitor.connect(watch);
+
+      const int epoll = epoll_create1(EPOLL_CLOEXEC);
+      if (epoll < 0)
+        return Error{std::string("epoll_create1: ") + std::strerror(errno), Advice::kRetry};
+      for (const int fd : {socket.get(zmq::sockopt::fd), monitor.get(zmq::sockopt::fd)}) {
+        epoll_event event{};
+        event.events = EPOLLIN;
+        if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) != 0) {
+          const Error error{std::string("epoll_ctl: ") + std::strerror(errno), Advice::kRetry};
+          close(epoll);
+          return error;
+        }
+      }
+      socket.connect(endpoint_);
+      Close();
+      epoll_ = epoll;
+      socket_ = std::move(socket);
+      monitor_ = std::move(monitor);
+      return {};
+    } catch (const zmq::error_t& error) {
+      return Refused(endpoint_, error.what());
+    }
+  }
+
+  bool Send(const Message& message) override {
+    const std::string frame = EncodeMessage(message);
+    try {
+      // The last word gets a moment to leave; everything else is worth less than a quick exit.
+      if (std::holds_alternative<Bye>(message)) socket_.set(zmq::sockopt::linger, kByeLingerMs);
+      return socket_.send(zmq::buffer(frame), zmq::send_flags::dontwait).has_value();
+    } catch (const zmq::error_t&) {
+      return false;
+    }
+  }
+
+  std::vector<Result<Message>> Receive() override {
+    std::vector<Result<Message>> messages;
+    try {
+      zmq::message_t frame;
+      while (socket_.recv(frame, zmq::recv_flags::dontwait)) messages.push_back(Decode(frame));
+    } catch (const zmq::error_t& error) {
+      messages.push_back(Error{std::string("receiving: ") + error.what(), Advice::kRetry});
+    }
+    return messages;
+  }
+
+  std::uint64_t Connections() override {
+    try {
+      zmq::message_t part;
+      while (monitor_.recv(part, zmq::recv_flags::dontwait)) {
+        if (!part.more()) continue;  // the address, which follows each event
+        std::uint16_t event = 0;
+        if (part.size() >= sizeof event) std::memcpy(&event, part.data(), sizeof event);
+        if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) ++connections_;
+      }
+    } catch (const zmq::error_t&) {
+      // The context ends only with this object.
+    }
+    return connections_;
+  }
+
+  int fd() const override { return epoll_; }
+
+  bool Ready() override {
+    try {
+      return (socket_.get(zmq::sockopt::events) & ZMQ_POLLIN) != 0 ||
+             (monitor_.get(zmq::sockopt::events) & ZMQ_POLLIN) != 0;
+    } catch (const zmq::error_t&) {
+      return false;
+    }
+  }
+
+  void Reconnect() override {
+    // When the machine has no descriptor left for it the old socket stays, and the agent asks
+    // again.
+    if (const Status opened = Open(); !opened) return;
+  }
+
+ private:
+  static Result<Message> Decode(const zmq::message_t& frame) {
+    if (frame.more()) return Error{"a message of several frames; pawl's have one"};
+    const std::string_view bytes(static_cast<const char*>(frame.data()), frame.size());
+    Result<Message> message = DecodeMessage(bytes);
+    if (message) return message;
+    const std::optional<FrameVersion> version = PeekVersion(bytes);
+    Error error = message.error();
+    if (version && version->major != kProtocolMajor) error.advice = Advice::kHalt;
+    return error;
+  }
+
+  void Close() {
+    monitor_.close();
+    socket_.close();
+    if (epoll_ >= 0) close(epoll_);
+    epoll_ = -1;
+  }
+
+  const std::string endpoint_;
+  zmq::context_t context_;
+  zmq::socket_t socket_;
+  zmq::socket_t monitor_;
+  int epoll_ = -1;
+  std::uint64_t opened_ = 0;
+  std::uint64_t connections_ = 0;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Link>> ConnectLink(const std::string& endpoint) {
+  if (const Status checked = CheckEndpoint(endpoint); !checked) return checked.error();
+  auto link = std::make_unique<ZmqLink>(endpoint);
+  if (const Status opened = link->Open(); !opened) return opened.error();
+  return std::unique_ptr<Link>(std::move(link));
+}
+
+}  // namespace pawl
