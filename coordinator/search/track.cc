@@ -14,13 +14,6 @@ KnobRecord* FindKnob(TrackState& state, const std::string& knob) {
   return nullptr;
 }
 
-bool VoidIsRefusal(const TrackSpec& spec) {
-  const auto found = spec.policy_parameters.find("void_is_refusal");
-  if (found == spec.policy_parameters.end()) return false;
-  const double* number = std::get_if<double>(&found->second);
-  return number != nullptr && *number != 0;
-}
-
 void Refuse(TrackState& state, const std::vector<const Change*>& changed) {
   ++state.stale;
   if (changed.size() != 1) return;  // with several at once nobody knows which one it was
@@ -179,6 +172,13 @@ Track OpenTrack(TrackId id, const TrackOpened& opened, Seq seq) {
   track.state.settled = seq;
   track.last_applied = seq;
   return track;
+}
+
+bool VoidIsRefusal(const TrackSpec& spec) {
+  const auto found = spec.policy_parameters.find("void_is_refusal");
+  if (found == spec.policy_parameters.end()) return false;
+  const double* number = std::get_if<double>(&found->second);
+  return number != nullptr && *number != 0;
 }
 
 Configuration Unrepaired(const Proposed& proposed) {

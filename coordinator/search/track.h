@@ -91,6 +91,10 @@ std::optional<std::string> WhyNotApply(const Track& track, const Event& event);
 // repairs.
 void SettleInto(TrackState& state, const Proposed& proposed, const Decision& decision);
 
+// The policy's parameter of that name is there and not 0: what is nobody's fault counts like a
+// refusal, as a reject with a void's reason (the policy's own) or as a void (core's).
+bool VoidIsRefusal(const TrackSpec& spec);
+
 // The candidate with its repairs undone: what the proposer asked for.
 Configuration Unrepaired(const Proposed& proposed);
 

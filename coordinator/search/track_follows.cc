@@ -108,7 +108,10 @@ struct Follower {
     if (const Why why = WhyNotOpen(track.generation, decided.generation, "decided")) return why;
     const OpenGeneration& open = *track.generation;
     const Decision& decision = decided.decision;
-    if (VerdictOf(decision.reason) != decision.verdict) {
+    const Verdict usual = VerdictOf(decision.reason);
+    const bool refused_void = usual == Verdict::kVoid && decision.verdict == Verdict::kReject &&
+                              VoidIsRefusal(track.state.spec);
+    if (usual != decision.verdict && !refused_void) {
       return text + " decided " + std::string(Name(decision.verdict)) + " for the reason " +
              std::string(Name(decision.reason));
     }

@@ -258,6 +258,18 @@ TEST(Track, VoidsCountAsRefusalsWhereThePolicySaysSo) {
   EXPECT_EQ(story.Knob("tile").refusals, 1u);
 }
 
+TEST(Track, RejectForAVoidsReasonFollowsOnlyWhereThePolicySaysSo) {
+  TrackSpec spec = Spec();
+  for (const bool refusal : {false, true}) {
+    if (refusal) spec.policy_parameters["void_is_refusal"] = 1.0;
+    Story story(spec);
+    story.Propose({kTile64}).Tell(story.Grant()).Tell(story.Measure(Attempt(1)));
+    Decided decided = story.Decide(Reason::kControlDrift);
+    decided.decision.verdict = Verdict::kReject;
+    EXPECT_EQ(story.Why(decided).has_value(), !refusal);
+  }
+}
+
 TEST(Track, MissingDataSaysNothingAboutTheDevice) {
   Story story;
   story.Run({kTile64}, Reason::kControlDrift);

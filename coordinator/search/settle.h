@@ -1,0 +1,55 @@
+#pragma once
+// What follows from what is open: the pure rules between a report and a decision. Core acts on
+// them, and `pawl verify` asks them again of every decision that a ledger holds.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "coordinator/search/orders.h"
+#include "coordinator/search/policy.h"
+#include "coordinator/search/track.h"
+#include "schema/event.h"
+
+namespace pawl {
+
+struct SettleLimits {
+  std::uint32_t max_voids = 2;  // a void generation is measured again up to this often
+  std::uint32_t max_lost = 8;   // attempts lost before the generation is void (worker lost)
+};
+
+// Another attempt is to be granted: the first, of the next batch, or of the same one.
+struct AskAttempt {
+  bool fresh_process = false;  // after a crash or a hang
+
+  bool operator==(const AskAttempt&) const = default;
+};
+
+// For a generation without an attempt out. In order:
+//   violations                     reject geometry, with all of them
+//   the candidate crashed or hung  once more in a fresh process; the second time its own reject
+//   another arm did, or no arm     void device_fault
+//   max_lost attempts lost         void worker_lost
+//   reports                        the policy's decision, or another batch
+// control_drift, throttled and device_fault are measured again up to max_voids times, then set
+// aside; other voids are set aside at once.
+std::variant<AskAttempt, Decided> NextStep(const OpenGeneration& open, const Policy& policy,
+                                           const SettleLimits& limits);
+
+// For a confirmation without an attempt out: a crash or hang is tried once more, and so is what
+// failed because of an arm that is only beside; whatever else fails is the confirmation's answer.
+std::variant<AskAttempt, Confirmed> NextConfirmStep(const Workshop& workshop, const Track& track,
+                                                    const SettleLimits& limits);
+
+// The plan of the confirmation's order that this report answers: with what is beside, or without.
+OrderPlan ConfirmPlanOf(const Workshop& workshop, const Track& track, const Report& report);
+
+// Why this budget ends the search now, in the words of TrackClosed: "generation limit 20 reached",
+// "8 rejections in a row", "2.5 minutes of worker time spent"; nullopt: it does not.
+std::optional<std::string> WhyEnds(const TrackState& state, const Budget& budget);
+
+// Whether the replay that measured what is open has come to its end.
+bool DataExhausted(const OpenGeneration& open);
+
+}  // namespace pawl
