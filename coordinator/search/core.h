@@ -1,11 +1,11 @@
 #pragma once
-// Every decision of the coordinator, as On*(event) -> effects. No socket, disk or clock: time comes in as
-// milliseconds on the coordinator's monotonic clock, and effects are carried out by service/.
+// Every decision of the coordinator, as On*(event) -> effects. No socket, disk or clock: time comes
+// in as milliseconds on the coordinator's monotonic clock, and effects are carried out by service/.
 //
-// Invariants: 1. effects' events are durable before any of the same effects' messages is sent (service
-// keeps this). 2. A report is taken exactly once; the first valid one of a granted attempt wins, also when
-// late. 3. A track has at most one open generation. 4. Only worker exits, signals and deadlines are blamed
-// on a candidate; lost workers never are.
+// Invariants: 1. effects' events are durable before any of the same effects' messages is sent
+// (service keeps this). 2. A report is taken exactly once; the first valid one of a granted attempt
+// wins, also when late. 3. A track has at most one open generation. 4. Only worker exits, signals
+// and deadlines are blamed on a candidate; lost workers never are.
 
 #include <cstdint>
 #include <functional>
@@ -32,9 +32,9 @@ struct Outgoing {
 };
 
 struct Effects {
-  std::vector<Event> append;        // seq and unix_ms are filled in by the ledger
-  std::vector<Outgoing> send;       // after `append` is synced
-  std::vector<std::string> notes;   // for the progress line and the log, one line each
+  std::vector<Event> append;       // seq and unix_ms are filled in by the ledger
+  std::vector<Outgoing> send;      // after `append` is synced
+  std::vector<std::string> notes;  // for the progress line and the log, one line each
 
   bool empty() const { return append.empty() && send.empty() && notes.empty(); }
 };
@@ -42,14 +42,16 @@ struct Effects {
 struct CoreOptions {
   LedgerId ledger;
   Epoch epoch;
-  LedgerHead head;                    // as read at opening
+  LedgerHead head;  // as read at opening
   std::uint32_t beat_ms = 5'000;
   std::uint32_t lost_ms = 20'000;
-  std::uint32_t lease_ms = 60'000;    // the least; an order that may take longer gets more
-  std::uint32_t max_voids = 2;        // a void generation is measured again up to this often
+  std::uint32_t lease_ms = 60'000;      // the least; an order that may take longer gets more
+  std::uint32_t max_voids = 2;          // a void generation is measured again up to this often
   std::uint32_t max_voids_in_row = 10;  // then the track is paused
-  bool search = true;                 // false: nothing is proposed or measured; only confirmations run
-  std::uint32_t max_lost = 8;         // attempts lost before the generation is void (worker lost)
+  // false: nothing is proposed; only confirmations run (and what is open of a track to be confirmed
+  // is finished first)
+  bool search = true;
+  std::uint32_t max_lost = 8;  // attempts lost before the generation is void (worker lost)
 };
 
 // A track as core holds it. `requests` decides which workers may serve it.
@@ -62,17 +64,17 @@ class Core {
  public:
   explicit Core(CoreOptions options);
 
-  // A track that the ledger already holds, with everything folded in. Its open attempts are waited for
-  // until their leases end, counted from `now_ms`.
+  // A track that the ledger already holds, with everything folded in. Its open attempts are waited
+  // for until their leases end, counted from `now_ms`.
   void AddTrack(CoreTrack track, std::int64_t now_ms);
-  // Looks a report of an attempt up that is no longer open: its digest if one was taken, zero if it was
-  // granted and never reported, nullopt if it was never granted. Reads the ledger's `seen`.
-  using SeenLookup =
-      std::function<std::optional<Digest>(TrackId, OrderKind, Generation, Attempt)>;
+  // Looks a report of an attempt up that is no longer open: its digest if one was taken, zero if it
+  // was granted and never reported, nullopt if it was never granted. Reads the ledger's `seen`.
+  using SeenLookup = std::function<std::optional<Digest>(TrackId, OrderKind, Generation, Attempt)>;
   void SetSeenLookup(SeenLookup lookup);
 
-  // Whether the ledger holds exactly the event that a worker remembers (Ledger::Holds): a worker whose head
-  // it does not hold is refused (kLedgerBehind). Asked only for heads of this ledger's id.
+  // Whether the ledger holds exactly the event that a worker remembers (Ledger::Holds): a worker
+  // whose head it does not hold is refused (kLedgerBehind). Asked only for heads of this ledger's
+  // id.
   using HeadLookup = std::function<bool(const LedgerHead&)>;
   void SetHeadLookup(HeadLookup lookup);
 
@@ -85,29 +87,38 @@ class Core {
   Effects OnDrain(std::int64_t now_ms);
   // Opens a confirmation of a track's incumbent.
   Effects OnConfirm(TrackId track, std::int64_t now_ms);
-  // The new track's id is one more than the highest of core's tracks and `highest_elsewhere` (tracks of the
-  // ledger that core does not hold).
+  // The new track's id is one more than the highest of core's tracks and `highest_elsewhere`
+  // (tracks of the ledger that core does not hold).
   Effects OnOpenTrack(const TrackOpened& opened, Workshop workshop, std::int64_t now_ms,
                       TrackId highest_elsewhere = {});
   Effects OnResumeTrack(TrackId track, std::int64_t now_ms);  // a paused one
-  // A job is run again with this budget: a track paused, or closed by a budget that now leaves room (or by
-  // nothing else than its budget), goes on (TrackResumed with the new budget). Nothing when it does not
-  // change anything.
+  // A job is run again with this budget: a track paused, or closed by a budget that now leaves room
+  // (or by nothing else than its budget), goes on (TrackResumed with the new budget). Nothing when
+  // it does not change anything.
   Effects OnRebudget(TrackId track, const Budget& budget, std::int64_t now_ms);
   // The ledger's head moved (after each append): acks and welcomes carry it.
   void OnAppended(const LedgerHead& head);
   // The coordinator's loop was not running for a while: every deadline moves by as much.
   void OnStall(std::int64_t stalled_ms);
 
-  bool Done() const;  // every track is closed and confirmed (or paused), or drained
+  // Every track is closed and confirmed (or paused), or drained. Without tracks: only when drained.
+  bool Done() const;
+  // Not empty: a worker has seen an event that the ledger does not hold, so the ledger is an old
+  // copy. Core has drained itself; the ledger must not be written any further.
+  const std::string& Alarm() const;
   const std::map<TrackId, CoreTrack>& tracks() const;
   // Workers connected now, by id.
   std::vector<WorkerId> Workers() const;
-  std::int64_t NextDeadline() const;  // of a lease or worker, ms; INT64_MAX: none
+  // Of a lease or worker, ms, or earlier; now, when tracks have more to do; INT64_MAX: none.
+  std::int64_t NextDeadline() const;
 
  private:
   struct State;
   std::shared_ptr<State> state_;
 };
+
+// The effects with the ledger's head after their events were appended in their acknowledgements:
+// what a worker remembers then covers its own report. Call between appending and sending.
+Effects WithHead(Effects effects, const LedgerHead& head);
 
 }  // namespace pawl

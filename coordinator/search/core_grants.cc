@@ -1,0 +1,176 @@
+// Grants and leases: which worker gets which track's attempt, and when it is given up.
+
+#include <algorithm>
+#include <utility>
+
+#include "coordinator/search/core_state.h"
+#include "schema/check.h"
+#include "schema/codec.h"
+
+namespace pawl {
+namespace {
+
+constexpr std::size_t kHints = 2;  // generations built ahead
+constexpr std::size_t kMostHintBytes = kMaxMessageBytes / 2;
+constexpr std::size_t kMostOrderBytes = kMaxMessageBytes - 4'096;  // with the grant around it
+
+// How long a unit of work of the order may take: no live worker is without progress for longer.
+std::uint32_t LongestUnit(const Order& order) {
+  const Deadlines& deadlines = order.deadlines;
+  std::uint32_t longest = std::max(deadlines.check_ms, deadlines.run_ms);
+  if (!order.sources.empty()) longest = std::max(longest, deadlines.build_ms);
+  return longest;
+}
+
+}  // namespace
+
+void Core::State::GrantWanted(Effects& effects) {
+  if (draining || free.empty() || wanting.empty()) return;
+  std::vector<TrackId> order;  // the track that has waited for longest first
+  for (const auto& [last, id] : wanting) order.push_back(id);
+  for (const TrackId id : order) {
+    if (free.empty()) return;
+    if (const auto peer = PickWorker(id)) GrantTo(effects, id, *peer);
+  }
+}
+
+std::optional<PeerId> Core::State::PickWorker(TrackId id) const {
+  const Track& track = tracks.at(id).track;
+  const std::optional<OpenGeneration>& open =
+      track.generation ? track.generation : track.confirmation;
+  const WorkerId& avoid = work.at(id).avoid;
+  std::optional<PeerId> second_best;
+  for (const auto& [since, peer] : free) {
+    const Worker& worker = workers.at(peer);
+    if (!worker.serves.contains(id)) continue;
+    const bool faulted = open && std::find(open->faulted_on.begin(), open->faulted_on.end(),
+                                           worker.id) != open->faulted_on.end();
+    if (!faulted && worker.id != avoid) return peer;
+    if (!second_best) second_best = peer;
+  }
+  return second_best;
+}
+
+void Core::State::GrantTo(Effects& effects, TrackId id, const PeerId& peer) {
+  CoreTrack& entry = At(id);
+  Track& track = entry.track;
+  Work& mine = work.at(id);
+  const bool measure = track.generation.has_value();
+  const std::optional<OpenGeneration>& open = measure ? track.generation : track.confirmation;
+  const Attempt attempt = open ? open->last_attempt.Next() : Attempt(1);
+  auto order = measure ? MeasureOrder(entry.workshop, track, attempt, mine.fresh_process)
+                       : ConfirmOrder(entry.workshop, track, attempt);
+  std::string bytes;
+  std::string problem;
+  if (!order) {
+    problem = order.error().message;
+  } else if (bytes = EncodeOrder(*order); bytes.size() > kMostOrderBytes) {
+    problem = "the order has " + std::to_string(bytes.size()) + " bytes, at most " +
+              std::to_string(kMostOrderBytes) + " can be sent";
+  }
+  if (!problem.empty()) {
+    Unwant(id);
+    FailOrder(effects, id, problem);
+    return;
+  }
+  Worker& worker = workers.at(peer);
+  Lease lease;
+  lease.key = {order->kind, id, order->generation, attempt, order->batch};
+  lease.worker = worker.id;
+  lease.boot = worker.boot;
+  lease.granted_ms = now_ms;
+  lease.lease_ms = std::max(options.lease_ms, LongestUnit(*order) + 2 * options.beat_ms);
+  lease.expires_ms = now_ms + lease.lease_ms;
+  lease.units = worker.units_done;
+  lease.connected = true;
+  Granted granted;
+  granted.kind = order->kind;
+  granted.generation = order->generation;
+  granted.attempt = attempt;
+  granted.batch = order->batch;
+  granted.worker = worker.id;
+  granted.boot = worker.boot;
+  granted.order = Sha256(bytes);
+  granted.lease_ms = lease.lease_ms;
+  granted.incumbent = track.state.incumbent;
+  Emit(effects, id, std::move(granted));
+  effects.send.push_back({peer, Grant{*std::move(order), options.epoch, lease.lease_ms}});
+  Unwant(id);
+  Expect(lease.expires_ms);
+  const bool first_batch = lease.key.batch == 0;
+  mine.lease = std::move(lease);
+  mine.last_grant = ++grants;
+  mine.avoid = WorkerId();
+  worker.holds.insert(id);
+  Place(peer);
+  if (measure && first_batch && worker.device.needs_source) SendHint(effects, id, peer);
+}
+
+void Core::State::FailOrder(Effects& effects, TrackId id, const std::string& problem) {
+  const Track& track = At(id).track;
+  if (track.generation) {
+    Decided decided;
+    decided.generation = track.generation->proposed.generation;
+    decided.decision.verdict = Verdict::kVoid;
+    decided.decision.reason = Reason::kDeviceFault;
+    decided.decision.detail = "no order can be made: " + problem;
+    Settle(effects, id, std::move(decided));
+  } else if (track.confirmation) {
+    Confirmed confirmed;
+    confirmed.number = track.confirmation->proposed.generation.value;
+    confirmed.incumbent = track.confirmation->proposed.incumbent;
+    confirmed.detail = "no order can be made: " + problem;
+    Emit(effects, id, std::move(confirmed));
+  } else {
+    effects.notes.push_back("track " + std::to_string(id.value) +
+                            " cannot be confirmed: " + problem);
+  }
+  work.at(id).confirm_asked = false;
+  dirty.insert(id);
+}
+
+void Core::State::SendHint(Effects& effects, TrackId id, const PeerId& peer) {
+  CoreTrack& entry = At(id);
+  Prepare hint = PrepareHint(entry.workshop, entry.track, kHints);
+  std::size_t bytes = 0;
+  for (const SourceText& source : hint.sources) bytes += source.text.size();
+  if (hint.sources.empty() || bytes > kMostHintBytes) return;
+  effects.send.push_back({peer, std::move(hint)});
+}
+
+void Core::State::DropLease(TrackId id) {
+  Work& mine = work.at(id);
+  if (mine.lease && mine.lease->connected) {
+    const PeerId peer = peer_of.at(mine.lease->worker);
+    workers.at(peer).holds.erase(id);
+    Place(peer);
+  }
+  mine.lease.reset();
+}
+
+void Core::State::LoseAttempt(Effects& effects, TrackId id, const std::string& why) {
+  Work& mine = work.at(id);
+  CHECK(mine.lease, "track", id.value, "has no attempt out");
+  const LeaseKey key = mine.lease->key;
+  mine.avoid = mine.lease->worker;
+  DropLease(id);
+  Emit(effects, id, AttemptLost{key.kind, key.generation, key.attempt, why});
+  dirty.insert(id);
+}
+
+void Core::State::LoseExpired(Effects& effects) {
+  for (auto& [id, mine] : work) {
+    if (!mine.lease) continue;
+    if (mine.lease->expires_ms > now_ms) {
+      Expect(mine.lease->expires_ms);
+      continue;
+    }
+    // Where its worker is there but stuck, it is to stop before it gets anything else.
+    if (mine.lease->connected) {
+      effects.send.push_back({peer_of.at(mine.lease->worker), Cancel{mine.lease->key}});
+    }
+    LoseAttempt(effects, id, "lease expired");
+  }
+}
+
+}  // namespace pawl

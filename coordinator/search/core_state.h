@@ -1,0 +1,142 @@
+#pragma once
+// What Core holds between two calls, and its parts: workers (core_workers.cc), reports
+// (core_reports.cc), the search of each track (core_search.cc), grants and leases (core_grants.cc).
+// Private to them.
+//
+// A track has at most one attempt out, so a lease is a track's. Every event goes through Emit,
+// which folds it into its track at once: what is decided next sees it, and a fold of the ledger
+// gives the same.
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "coordinator/search/core.h"
+#include "coordinator/search/settle.h"
+
+namespace pawl {
+
+// The attempt of a track that is out.
+struct Lease {
+  LeaseKey key;
+  WorkerId worker;
+  BootId boot;
+  std::int64_t granted_ms = 0;
+  std::int64_t expires_ms = 0;
+  std::uint32_t lease_ms = 0;
+  std::uint64_t units = 0;   // of its worker when it was last extended
+  bool connected = false;    // its worker is, and has this lease in `holds`
+  bool unheld = false;       // its worker came back without it: reported from its spool, or lost
+  std::uint32_t absent = 0;  // beats in a row that did not name it
+};
+
+// What core does about a track now.
+struct Work {
+  std::optional<Lease> lease;
+  bool fresh_process = false;    // of the attempt that is wanted
+  bool confirm_asked = false;    // by OnConfirm
+  bool waiting = false;          // in State::wanting
+  std::uint64_t last_grant = 0;  // State::grants then; 0: never
+  WorkerId avoid;                // lost the newest attempt: another one is better
+  std::string last_void;         // reason and detail of the newest one, for people
+};
+
+struct Worker {
+  WorkerId id;
+  BootId boot;
+  DeviceFacts device;
+  std::int64_t heard_ms = 0;
+  std::uint64_t units_done = 0;
+  std::uint32_t places = 0;      // orders it holds at once, by its last READY
+  std::set<TrackId> holds;       // tracks whose lease it has
+  std::set<TrackId> serves;      // tracks it can measure for
+  std::uint64_t free_since = 0;  // its key in State::free; 0: not there
+};
+
+struct Core::State {
+  explicit State(CoreOptions given) : options(std::move(given)), head(options.head) {
+    last_seq = head.seq;
+  }
+
+  CoreOptions options;
+  LedgerHead head;          // of what is appended
+  Seq last_seq;             // of what is emitted
+  bool unappended = false;  // something is emitted and not appended
+  SeenLookup seen;
+  HeadLookup holds;
+  std::map<TrackId, CoreTrack> tracks;
+  std::map<TrackId, Work> work;
+  std::map<PeerId, Worker> workers;
+  std::map<WorkerId, PeerId> peer_of;
+  std::set<std::pair<std::uint64_t, PeerId>> free;  // workers with a place, longest free first
+  std::set<std::pair<std::uint64_t, TrackId>>
+      wanting;                       // tracks that want an attempt, by last grant
+  std::set<TrackId> dirty;           // tracks to look at
+  std::map<LeaseKey, Digest> taken;  // reports taken and not appended yet
+  std::set<Digest> conflicts;        // refused reports that an event tells of
+  bool draining = false;
+  std::string alarm;
+  std::uint64_t grants = 0;
+  std::uint64_t frees = 0;
+  std::int64_t now_ms = 0;
+  std::int64_t next_deadline = std::numeric_limits<std::int64_t>::max();  // none is before it
+
+  SettleLimits Limits() const { return {options.max_voids, options.max_lost}; }
+  CoreTrack& At(TrackId id) { return tracks.at(id); }
+  void Emit(Effects& effects, TrackId track, EventBody body);
+  // After every call: what is dirty goes on, and wanted attempts are granted.
+  void Proceed(Effects& effects);
+  bool Done() const;
+  void StartDraining(Effects& effects);
+  void Expect(std::int64_t deadline_ms) { next_deadline = std::min(next_deadline, deadline_ms); }
+
+  // core_workers.cc
+  void OnHello(Effects& effects, const PeerId& peer, const Hello& hello);
+  void OnReady(Effects& effects, const PeerId& peer, const Ready& ready);
+  void OnBeat(Effects& effects, const PeerId& peer, const Beat& beat);
+  void OnRelease(Effects& effects, const PeerId& peer, const Release& release);
+  void OnBye(Effects& effects, const PeerId& peer, const Bye& bye);
+  std::optional<std::string> WhyLedgerBehind(const LedgerHead& seen_head) const;
+  std::string WhyNotWanted(const DeviceFacts& device) const;
+  void Refuse(Effects& effects, const PeerId& peer, RefuseCode code, const std::string& why);
+  void Forget(const PeerId& peer);  // the connection; its leases stay as they are
+  void LoseAllOf(Effects& effects, const PeerId& peer, const std::string& why);
+  void LoseSilent(Effects& effects);
+  void Place(const PeerId& peer);  // into `free` or out of it
+  void Match(TrackId track);       // a new track against the workers there are
+
+  // core_reports.cc
+  void OnReport(Effects& effects, const PeerId& peer, const Report& report);
+  void TakeReport(Effects& effects, const PeerId& peer, const Report& report, const Digest& digest);
+  void AnswerKnown(Effects& effects, const PeerId& peer, const Report& report, const Digest& digest,
+                   const Digest& kept);
+  void RejectReport(Effects& effects, const PeerId& peer, const Report& report,
+                    const Digest& digest, RejectCode code, const std::string& why);
+  OrderPlan PlanOf(const CoreTrack& track, const Report& report) const;
+
+  // core_search.cc
+  void Advance(Effects& effects, TrackId id);
+  bool AdvanceGeneration(Effects& effects, TrackId id);
+  bool AdvanceConfirmation(Effects& effects, TrackId id);
+  bool AdvanceSearch(Effects& effects, TrackId id);
+  void Settle(Effects& effects, TrackId id, Decided decided);
+  void Want(TrackId id, bool fresh_process);
+  void Unwant(TrackId id);
+
+  // core_grants.cc
+  void GrantWanted(Effects& effects);
+  std::optional<PeerId> PickWorker(TrackId id) const;
+  void GrantTo(Effects& effects, TrackId id, const PeerId& peer);
+  void FailOrder(Effects& effects, TrackId id, const std::string& problem);
+  void SendHint(Effects& effects, TrackId id, const PeerId& peer);
+  void DropLease(TrackId id);  // without an event
+  void LoseAttempt(Effects& effects, TrackId id, const std::string& why);
+  void LoseExpired(Effects& effects);
+};
+
+}  // namespace pawl
