@@ -200,6 +200,12 @@ Result<double> Table::Number(std::string_view key, double low, double high) {
 Result<bool> Table::Bool(std::string_view key) {
   return Required(OptionalBool(key), state_->Missing(key));
 }
+Result<std::vector<std::string>> Table::Strings(std::string_view key) {
+  return Required(OptionalStrings(key), state_->Missing(key));
+}
+Result<Node::Array> Table::Array(std::string_view key) {
+  return Required(OptionalArray(key), state_->Missing(key));
+}
 
 Result<std::optional<std::string>> Table::OptionalString(std::string_view key) {
   const State::Entry* entry = state_->Ask(key);
@@ -249,19 +255,20 @@ Result<std::optional<Node>> Table::OptionalNode(std::string_view key) {
   return std::optional<Node>(entry->node);
 }
 
-Result<Node::Array> Table::Array(std::string_view key) {
+Result<std::optional<Node::Array>> Table::OptionalArray(std::string_view key) {
   const State::Entry* entry = state_->Ask(key);
-  if (entry == nullptr) return state_->Missing(key);
+  if (entry == nullptr) return std::optional<Node::Array>{};
   const auto* array = std::get_if<Node::Array>(&entry->node.value);
   if (array == nullptr) return State::Wrong(*entry, "an array");
-  return *array;
+  return std::optional<Node::Array>(*array);
 }
 
-Result<std::vector<std::string>> Table::Strings(std::string_view key) {
-  const Result<Node::Array> array = Array(key);
+Result<std::optional<std::vector<std::string>>> Table::OptionalStrings(std::string_view key) {
+  const Result<std::optional<Node::Array>> array = OptionalArray(key);
   if (!array) return array.error();
+  if (!*array) return std::optional<std::vector<std::string>>{};
   std::vector<std::string> strings;
-  for (const Node& node : *array) {
+  for (const Node& node : **array) {
     const auto* text = std::get_if<std::string>(&node.value);
     if (text == nullptr) {
       return Error{node.place.Text() + ": " + std::string(key) + " holds " + Describe(node) +
@@ -269,7 +276,7 @@ Result<std::vector<std::string>> Table::Strings(std::string_view key) {
     }
     strings.push_back(*text);
   }
-  return strings;
+  return std::optional<std::vector<std::string>>(std::move(strings));
 }
 
 Result<std::shared_ptr<Table>> Table::Sub(std::string_view key) {

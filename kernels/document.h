@@ -51,6 +51,8 @@ class Table {
                                                       std::int64_t high);
   Result<std::optional<double>> OptionalNumber(std::string_view key, double low, double high);
   Result<std::optional<bool>> OptionalBool(std::string_view key);
+  Result<std::optional<std::vector<std::string>>> OptionalStrings(std::string_view key);
+  Result<std::optional<Node::Array>> OptionalArray(std::string_view key);
   Result<std::optional<Node>> OptionalNode(std::string_view key);  // any value, as it stands
   Result<std::shared_ptr<Table>> OptionalSub(std::string_view key);  // nullptr when absent
 

@@ -12,9 +12,9 @@
 namespace pawl {
 namespace {
 
-SourceText SourceOf(std::string name, std::string text) {
+SourceText SourceOf(std::string name, std::string text, std::vector<std::string> build_options) {
   const Digest digest = Sha256(text);
-  return {std::move(name), digest, std::move(text)};
+  return {std::move(name), digest, std::move(text), std::move(build_options)};
 }
 
 std::string BaseName(const std::string& file) {
@@ -111,18 +111,19 @@ Result<SourceText> Render(const Operation& operation, const Structure& structure
   out += cut->tail;
   return SourceOf(structure.name + "." + canonical.Hash().Short() +
                       std::filesystem::path(structure.source).extension().string(),
-                  std::move(out));
+                  std::move(out), structure.build_options);
 }
 
 Result<SourceText> CommittedSource(const Operation& operation, const Committed& committed) {
   if (committed.source.empty()) {
     return Error{committed.place.Text() + ": has no source: it can be replayed, not built"};
   }
-  return SourceOf(BaseName(committed.source), FileOf(operation, committed.source));
+  return SourceOf(BaseName(committed.source), FileOf(operation, committed.source),
+                  committed.build_options);
 }
 
 Result<SourceText> RivalSource(const Operation& operation, const Rival& rival) {
-  return SourceOf(BaseName(rival.source), FileOf(operation, rival.source));
+  return SourceOf(BaseName(rival.source), FileOf(operation, rival.source), rival.build_options);
 }
 
 Result<SourceText> ReferenceSource(const Operation& operation) {
@@ -130,7 +131,7 @@ Result<SourceText> ReferenceSource(const Operation& operation) {
     return Error{operation.folder +
                  "/reference.h: no such file; without it nothing can be checked"};
   }
-  return SourceOf("reference.h", FileOf(operation, "reference.h"));
+  return SourceOf("reference.h", FileOf(operation, "reference.h"), {});
 }
 
 Result<Launch> LaunchOf(const Operation& operation, const Structure& structure, const Space& space,

@@ -70,11 +70,9 @@ Status ReadLaunch(Table& table, const LaunchKeys& keys) {
     if (!text) return text.error();
     keys.dynamic_shared_bytes = std::move(*text);
   }
-  if (table.Has("build_options")) {
-    Result<std::vector<std::string>> options = table.Strings("build_options");
-    if (!options) return options.error();
-    keys.build_options = std::move(*options);
-  }
+  Result<std::optional<std::vector<std::string>>> options = table.OptionalStrings("build_options");
+  if (!options) return options.error();
+  keys.build_options = options->value_or(std::vector<std::string>{});
   return {};
 }
 
@@ -304,11 +302,9 @@ Status ReadRival(Table& table, Backend& backend) {
   Result<std::string> kernel = table.String("kernel");
   if (!kernel) return kernel.error();
   if (const Status named = CheckKernelName(*kernel, table.PlaceOf("kernel")); !named) return named;
-  if (table.Has("build_options")) {
-    Result<std::vector<std::string>> options = table.Strings("build_options");
-    if (!options) return options.error();
-    rival.build_options = std::move(*options);
-  }
+  Result<std::optional<std::vector<std::string>>> options = table.OptionalStrings("build_options");
+  if (!options) return options.error();
+  rival.build_options = options->value_or(std::vector<std::string>{});
   rival.name = std::move(*name);
   rival.source = backend.name + "/" + *source;
   rival.kernel = std::move(*kernel);
@@ -422,6 +418,7 @@ Status ReadStructure(Table& table, Structure& structure) {
   if (!launch) return launch;
   if (const Status knobs = ReadKnobs(table, structure); !knobs) return knobs;
   if (const Status derived = ReadDerived(table, structure); !derived) return derived;
+  if (const Status free = CheckClashes(structure); !free) return free;
   if (const Status rules = ReadRules(table, structure); !rules) return rules;
   Result<ValueLists> repairs = ReadValueLists(table, "repair", structure);
   if (!repairs) return repairs.error();
@@ -431,7 +428,6 @@ Status ReadStructure(Table& table, Structure& structure) {
   structure.audit = std::move(*audit);
   if (const Status start = ReadStart(table, structure); !start) return start;
   if (const Status finished = table.Finish(); !finished) return finished;
-  if (const Status free = CheckClashes(structure); !free) return free;
   const Result<Program> program = Compile(structure);
   if (!program) return program.error();
   return {};

@@ -1,0 +1,246 @@
+#include "kernels/operation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/document.h"
+#include "kernels/space.h"
+#include "tests/kernels/sample_package.h"
+
+namespace pawl {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const std::string kKernels = std::string(PAWL_SOURCE_DIR) + "/kernels";
+
+Operation Loaded(const PackageFiles& files) {
+  Result<Operation> operation = LoadOperation(files, "saxpy");
+  EXPECT_TRUE(operation) << operation.error().message;
+  return std::move(*operation);
+}
+
+template <typename T>
+std::string MessageOf(const Result<T>& result) {
+  return result ? "no error" : result.error().message;
+}
+
+TEST(Operation, ReadsAWholePackage) {
+  const Operation operation = Loaded(SamplePackage());
+  EXPECT_EQ(operation.name, "saxpy");
+  EXPECT_EQ(operation.summary, "Y = 2 X");
+  EXPECT_THAT(operation.letters, ElementsAre("rows", "width"));
+  ASSERT_EQ(operation.tensors.size(), 2u);
+  EXPECT_EQ(operation.tensors[0].fill, (Fill{FillKind::kNormal, 0, 1}));
+  EXPECT_EQ(operation.tensors[1].role, BufferRole::kOutput);
+  EXPECT_EQ(operation.rtol, 1e-5);
+  EXPECT_EQ(operation.exact, (Fill{FillKind::kIntegers, -8, 8}));
+  EXPECT_THAT(operation.audit_shapes, ElementsAre(std::vector<Scalar>{{"rows", 8}, {"width", 64}}));
+
+  const Structure* structure = operation.FindStructure("host", "chunk");
+  ASSERT_NE(structure, nullptr);
+  EXPECT_EQ(structure->source, "host/chunk.cc");
+  EXPECT_EQ(structure->kernel, "saxpy_chunk");
+  std::vector<std::string> knobs;
+  for (const Knob& knob : structure->knobs) knobs.push_back(knob.name);
+  EXPECT_THAT(knobs, ElementsAre("unroll", "fused", "order", "block", "threads"));
+  EXPECT_EQ(structure->start.Text(), "unroll=1 fused=false order=rows block=8x8 threads=1");
+  EXPECT_EQ(structure->constraints[0].place, (Place{"saxpy/host/chunk.toml", 23}));
+  EXPECT_THAT(structure->used_derived, ElementsAre("lanes"));
+  EXPECT_THAT(
+      structure->repairs,
+      ElementsAre(std::pair(std::string("order"), std::vector<KnobValue>{std::string("rows")}),
+                  std::pair(std::string("threads"), std::vector<KnobValue>{std::int64_t{1}})));
+  EXPECT_EQ(operation.FindStructure("cuda", "chunk"), nullptr);
+  EXPECT_EQ(operation.FindStructure("host", "other"), nullptr);
+
+  const Backend* backend = operation.FindBackend("host");
+  ASSERT_EQ(backend->committed.size(), 2u);
+  EXPECT_THAT(backend->committed[0].build_options, ElementsAre("-funroll-loops"));
+  EXPECT_EQ(backend->rivals[0].source, "host/blas.cc");
+}
+
+TEST(Operation, KeepsEveryFileItUsesAndNoOther) {
+  PackageFiles files = SamplePackage();
+  files["README.md"] = "not used";
+  files["host/notes.txt"] = "not used";
+  const Operation operation = Loaded(files);
+  files.erase("README.md");
+  files.erase("host/notes.txt");
+  EXPECT_EQ(operation.files, files);
+  const std::map<std::string, Digest> digests = operation.Digests();
+  EXPECT_EQ(digests.size(), files.size());
+  EXPECT_EQ(digests.at("host/chunk.cc"), Sha256(files.at("host/chunk.cc")));
+  // What was kept loads again: a ledger holds no more than that.
+  EXPECT_EQ(Loaded(operation.files).files, operation.files);
+}
+
+TEST(Operation, OfAFolderEqualsTheSameFromBytes) {
+  for (const std::string name : {"matmul", "layer_norm", "gemm"}) {
+    const Result<Operation> folder = LoadOperation(kKernels + "/" + name);
+    ASSERT_TRUE(folder) << folder.error().message;
+    const Result<Operation> bytes = LoadOperation(folder->files, folder->folder);
+    ASSERT_TRUE(bytes) << bytes.error().message;
+    EXPECT_EQ(folder->files, bytes->files);
+    EXPECT_EQ(folder->Digests(), bytes->Digests());
+    ASSERT_EQ(folder->backends.size(), bytes->backends.size());
+    for (std::size_t i = 0; i < folder->backends.size(); ++i) {
+      EXPECT_EQ(folder->backends[i].structures.size(), bytes->backends[i].structures.size());
+    }
+  }
+}
+
+TEST(Operation, NamesThePackagesWhenOneIsMissing) {
+  EXPECT_THAT(
+      MessageOf(LoadOperation(kKernels + "/matmull")),
+      testing::AllOf(HasSubstr("/matmull: no such operation; nearest is 'matmul'; there are"),
+                     HasSubstr("gemm"), HasSubstr("layer_norm")));
+  EXPECT_THAT(MessageOf(LoadOperation("/nonexistent/matmul")), HasSubstr("no such operation"));
+}
+
+TEST(Operation, ListsPackages) {
+  EXPECT_THAT(ListOperations(kKernels), testing::IsSupersetOf({"gemm", "layer_norm", "matmul"}));
+  EXPECT_TRUE(ListOperations("/nonexistent").empty());
+}
+
+TEST(Operation, FolderAndNameMustAgree) {
+  const std::string root = testing::TempDir() + "/pawl_operation_test_name";
+  std::filesystem::create_directories(root + "/other/host");
+  for (const auto& [name, bytes] : SamplePackage()) std::ofstream(root + "/other/" + name) << bytes;
+  EXPECT_THAT(MessageOf(LoadOperation(root + "/other")),
+              HasSubstr("other/operation.toml: name is 'saxpy' in the folder 'other'"));
+  std::filesystem::rename(root + "/other", root + "/saxpy");
+  EXPECT_EQ(MessageOf(LoadOperation(root + "/saxpy")), "no error");
+  EXPECT_EQ(MessageOf(LoadOperation(root + "/saxpy/")), "no error");
+  std::filesystem::remove_all(root);
+}
+
+TEST(Operation, NeedsAReferenceOnceSomethingCanBeBuilt) {
+  PackageFiles files = SamplePackage();
+  files.erase("reference.h");
+  EXPECT_EQ(LoadMessage(files),
+            "saxpy/reference.h: no such file; host/chunk.toml has a source, and what is built is "
+            "checked against the reference");
+  Edit(files, "host/chunk.toml", "source = \"chunk.cc\"\n", "");
+  EXPECT_EQ(LoadMessage(files), "no error");
+}
+
+TEST(Operation, ReferenceMustNameEveryOutput) {
+  PackageFiles files = SamplePackage();
+  Edit(files, "reference.h", "reference_Y", "reference_Z");
+  EXPECT_THAT(LoadMessage(files), HasSubstr("saxpy/reference.h: no function reference_Y"));
+}
+
+TEST(Shape, TakesEveryLetterOnceInTheOperationsOrder) {
+  const Operation operation = Loaded(SamplePackage());
+  const Place place{"job.toml", 7};
+  const Result<std::vector<Scalar>> shape =
+      CheckShape(operation, {{"width", 64}, {"rows", 8}}, place);
+  ASSERT_TRUE(shape);
+  EXPECT_THAT(*shape, ElementsAre(Scalar{"rows", 8}, Scalar{"width", 64}));
+  EXPECT_EQ(MessageOf(CheckShape(operation, {{"rows", 8}}, place)),
+            "job.toml:7: shape letter 'width' is missing");
+  EXPECT_EQ(MessageOf(CheckShape(operation, {{"rows", 8}, {"cols", 8}}, place)),
+            "job.toml:7: saxpy has no shape letter 'cols'; its letters are rows, width");
+  EXPECT_EQ(MessageOf(CheckShape(operation, {{"rows", 8}, {"rows", 8}}, place)),
+            "job.toml:7: shape letter 'rows' is given twice");
+  EXPECT_EQ(MessageOf(CheckShape(operation, {{"rows", 0}, {"width", 8}}, place)),
+            "job.toml:7: shape letter 'rows' is 0; at least 1 is wanted");
+}
+
+TEST(Shape, GivesBuffersFlopsAndBytes) {
+  const Operation operation = Loaded(SamplePackage());
+  const std::vector<Scalar> shape = {{"rows", 8}, {"width", 64}};
+  const Result<std::vector<Buffer>> buffers = BuffersAt(operation, shape);
+  ASSERT_TRUE(buffers) << buffers.error().message;
+  ASSERT_EQ(buffers->size(), 2u);
+  EXPECT_EQ((*buffers)[1].name, "Y");
+  EXPECT_THAT((*buffers)[1].extents, ElementsAre(8, 64));
+  EXPECT_EQ((*buffers)[0].Elements(), 512);
+  EXPECT_EQ(*FlopsAt(operation, shape), 512);
+  EXPECT_EQ(*BytesAt(operation, shape), 4096);
+}
+
+TEST(Shape, RefusesBuffersThatCannotBe) {
+  PackageFiles files = SamplePackage();
+  Edit(files, "operation.toml", "extents = [\"rows\", \"width\"]",
+       "extents = [\"rows - 8\", \"width\"]");
+  const Operation operation = Loaded(files);
+  EXPECT_THAT(MessageOf(BuffersAt(operation, {{"rows", 8}, {"width", 64}})),
+              HasSubstr("saxpy/operation.toml: tensor X has the extent 'rows - 8' = 0"));
+  EXPECT_THAT(MessageOf(BuffersAt(operation, {{"rows", 1 << 30}, {"width", 1 << 30}})),
+              HasSubstr("at most 2^53 elements"));
+}
+
+TEST(Committed, IsTheFirstThatCoversTheShape) {
+  PackageFiles files = SamplePackage();
+  Edit(files, "host/committed.toml", "kernel = \"saxpy_committed\"\n\n[[rival]]",
+       "kernel = \"saxpy_any\"\n\n[[rival]]");
+  Operation operation = Loaded(files);
+  const Backend& host = *operation.FindBackend("host");
+  EXPECT_EQ((*CommittedAt(operation, host, {{"rows", 8}, {"width", 64}}))->kernel,
+            "saxpy_committed");
+  EXPECT_EQ((*CommittedAt(operation, host, {{"rows", 8}, {"width", 63}}))->kernel, "saxpy_any");
+
+  Edit(files, "host/committed.toml", "[[committed]]\nsource", "[[committed]]\nwhen = '0'\nsource");
+  operation = Loaded(files);
+  EXPECT_EQ(
+      MessageOf(
+          CommittedAt(operation, *operation.FindBackend("host"), {{"rows", 8}, {"width", 63}})),
+      "saxpy/host/committed.toml: no committed kernel covers the shape (rows = 8, width = 63); "
+      "one without 'when' covers every shape");
+  files.erase("host/committed.toml");
+  operation = Loaded(files);
+  EXPECT_THAT(MessageOf(CommittedAt(operation, *operation.FindBackend("host"),
+                                    {{"rows", 8}, {"width", 63}})),
+              HasSubstr("host/committed.toml: no committed kernel"));
+}
+
+TEST(Configurations, ReadFromADocumentAndACommandLine) {
+  const Operation operation = Loaded(SamplePackage());
+  const Structure& chunk = *operation.FindStructure("host", "chunk");
+  const auto read = [&](const std::string& text) {
+    const Result<std::shared_ptr<Table>> table = ParseToml(text, "job.toml");
+    EXPECT_TRUE(table);
+    const Result<Configuration> configuration = ReadConfiguration(**table, chunk);
+    return configuration ? configuration->Text() : configuration.error().message;
+  };
+  EXPECT_EQ(read("threads = 2\nblock = [4, 32]\norder = 'columns'\nfused = true\nunroll = 2\n"),
+            "unroll=2 fused=true order=columns block=4x32 threads=2");
+  EXPECT_EQ(read("threads = 2\nunrol = 2\n"),
+            "job.toml:2: unknown knob 'unrol'; nearest is 'unroll'");
+  EXPECT_EQ(read("\nthreads = 2\n"), "job.toml: knob unroll has no value");
+  EXPECT_EQ(read("unroll = 2\nfused = 1\n"), "job.toml:2: fused is 1; true or false is wanted");
+  EXPECT_EQ(read("unroll = 2\nfused = true\norder = 'row'\n"),
+            "job.toml:3: order is never 'row'; nearest is 'rows'; its words are rows, columns");
+
+  const auto parse = [&](const std::string& text) {
+    const Result<Configuration> configuration = ParseConfiguration(text, chunk, chunk.start);
+    return configuration ? configuration->Text() : configuration.error().message;
+  };
+  EXPECT_EQ(parse(""), chunk.start.Text());
+  EXPECT_EQ(parse(" block=4x32  fused=true"),
+            "unroll=1 fused=true order=rows block=4x32 threads=1");
+  EXPECT_EQ(parse("block=2x64"), "unroll=1 fused=false order=rows block=2x64 threads=1");
+  EXPECT_EQ(parse("blok=4x32"), "unknown knob 'blok'; nearest is 'block'");
+  EXPECT_EQ(parse("speed=4"),
+            "unknown knob 'speed'; known are unroll, fused, order, block, threads");
+  EXPECT_EQ(parse("block=4x32x2"), "block is 4x32x2; 2 parts are wanted, such as 8x8");
+  EXPECT_EQ(parse("block=64"), "block is 64; a tuple such as 8x8 is wanted");
+  EXPECT_EQ(parse("unroll=fast"), "unroll is fast; an integer is wanted");
+  EXPECT_EQ(parse("order=4"), "order is 4; a word such as rows is wanted");
+  EXPECT_EQ(parse("unroll"), "'unroll' sets nothing; knob=value is wanted, such as unroll=1");
+  EXPECT_EQ(parse("unroll=1.5"), "unroll is '1.5'; true, 64, guarded or 64x64 is wanted");
+  EXPECT_EQ(parse("unroll=1 unroll=2"), "knob unroll is given twice");
+}
+
+}  // namespace
+}  // namespace pawl
