@@ -1,6 +1,6 @@
 #pragma once
-// The agent's view of its runner: a child process in a process group of its own that takes one order at a
-// time. The seam between agent (must not crash) and device (may).
+// The agent's view of its runner: a child process in a process group of its own that takes one
+// order at a time. The seam between agent (must not crash) and device (may).
 //
 // Over a socketpair, length-prefixed frames: agent -> runner: 'O' order, 'P' prepare;
 // runner -> agent: 'F' facts (once, at start), 'S' stage and arm, 'R' report and evidence samples,
@@ -30,8 +30,8 @@ struct ChildError {  // the world failed; the runner lives on
   std::string message;
 };
 struct ChildExit {
-  std::string how;   // "signal 11 (segmentation fault)", "exit code 3"
-  bool by_us = false;  // killed by Kill()
+  std::string how;     // "signal 11 (segmentation fault)", "exit code 3"
+  bool by_us = false;  // killed by Kill(), never for a runner that ended by its own doing
 };
 using ChildEvent = std::variant<ChildStage, ChildDone, ChildError, ChildExit>;
 
@@ -44,9 +44,10 @@ class Child {
   virtual bool Running() const = 0;
   virtual Status Send(const Order& order) = 0;
   virtual void Hint(const pawl::Prepare& hint) = 0;
-  virtual int fd() const = 0;                    // readable when Next would not block; -1: not running
+  virtual int fd() const = 0;  // readable when Next would not block; -1: not running
   virtual std::optional<ChildEvent> Next() = 0;  // nullopt: nothing there now
-  virtual void Kill() = 0;                       // the whole process group, SIGKILL; reaped before it returns
+  // The runner and all it started, SIGKILL; reaped before it returns, and no ChildExit follows.
+  virtual void Kill() = 0;
 };
 
 }  // namespace pawl

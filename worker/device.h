@@ -1,6 +1,6 @@
 #pragma once
-// The seam: a device builds, checks and times the arms of an order. Lives in the runner child, so it may
-// crash or hang; it knows no operation and no policy.
+// The seam: a device builds, checks and times the arms of an order. Lives in the runner child, so
+// it may crash or hang; it knows no operation and no policy.
 
 #include <cstdint>
 #include <functional>
@@ -18,8 +18,8 @@ namespace pawl {
 enum class Stage : std::uint8_t { kBuild = 0, kCheck = 1, kRun = 2 };
 std::string_view Name(Stage stage);
 
-// How a device says where it is: called before each source, arm's check and visit. The agent starts the
-// stage's deadline anew at each call and counts finished units for its beats.
+// How a device says where it is: called before each source, arm's check and visit. The agent starts
+// the stage's deadline anew at each call and counts finished units for its beats.
 using Progress = std::function<void(Stage stage, ArmRole arm)>;
 
 // One timed visit's raw samples: evidence, never part of a report.
@@ -33,7 +33,8 @@ struct Samples {
 };
 
 struct Execution {
-  Report report;  // identity fields (track, generation, ..., worker, order) are filled in by the runner
+  Report report;  // identity fields (track, generation, ..., worker, order) are filled in by the
+                  // runner
   std::vector<Samples> samples;
 };
 
@@ -43,8 +44,8 @@ class Device {
 
   virtual DeviceFacts Facts() const = 0;
 
-  // Builds all arms, checks them, runs the rounds. A candidate's failure is the report's outcome; an Error
-  // is a world that fails (no compiler, disk full) and is void for the candidate.
+  // Builds all arms, checks them, runs the rounds. A candidate's failure is the report's outcome;
+  // an Error is a world that fails (no compiler, disk full) and is void for the candidate.
   virtual Result<Execution> Execute(const Order& order, const Progress& progress) = 0;
 
   // A hint: build these into the object cache. Failures are nobody's.
@@ -52,18 +53,18 @@ class Device {
 };
 
 struct DeviceOptions {
-  std::string scratch;              // a folder of its own for builds
-  std::string cache;                // objects and reference outputs by content, shared between workers
+  std::string scratch;  // a folder of its own for builds
+  std::string cache;    // objects and reference outputs by content, shared between workers
   std::uint64_t cache_bytes = 2ull << 30;
-  std::vector<int> cores;           // affinity of the measured thread(s); empty: all allowed ones
-  std::uint64_t memory_bytes = 0;   // that a runner may take; 0: three quarters of the machine's
+  std::vector<int> cores;          // affinity of the measured thread(s); empty: all allowed ones
+  std::uint64_t memory_bytes = 0;  // that a runner may take; 0: three quarters of the machine's
 };
 
 // `name`: "host", "replay:FILE[?noise=...]". Errors name what is known.
 Result<std::unique_ptr<Device>> OpenDevice(const std::string& name, const DeviceOptions& options);
 
-// What this machine has, for `pawl devices` and for `pawl run` without --device: names OpenDevice takes,
-// with their facts or why they cannot be used.
+// What this machine has, for `pawl devices` and for `pawl run` without --device: names OpenDevice
+// takes, with their facts or why they cannot be used.
 struct DeviceListing {
   std::string name;
   DeviceFacts facts;

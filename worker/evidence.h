@@ -1,6 +1,6 @@
 #pragma once
-// Raw samples as zstd-compressed JSON lines, one file an order, named by the digest of its bytes, under a
-// size cap (the oldest go first).
+// Raw samples as zstd-compressed JSON lines, one file an order, named by the digest of its bytes,
+// under a size cap (the oldest go first).
 
 #include <cstdint>
 #include <memory>
@@ -21,7 +21,8 @@ class Evidence {
   ~Evidence();
 
   // Writes "HEX.jsonl.zst" atomically. Same content: the same file. Zero samples: the zero digest.
-  Result<Digest> Store(const Order& order, const Report& report, const std::vector<Samples>& samples);
+  Result<Digest> Store(const Order& order, const Report& report,
+                       const std::vector<Samples>& samples);
   // The JSON lines of a stored file, for `show --evidence` and tests.
   Result<std::string> Load(const Digest& digest) const;
 

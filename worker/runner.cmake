@@ -1,1 +1,20 @@
 # The seam to devices, the host device, and the child process that owns one.
+
+pawl_library(pawl_host_device
+  SOURCES object_cache.cc device/compare.cc device/fill.cc device/host/ahead.cc device/host/bench.cc
+    device/host/clock.cc device/host/compiler.cc device/host/guarded.cc device/host/host_device.cc
+    device/host/input_sets.cc device/host/machine.cc device/host/module.cc device/host/subprocess.cc
+    device/host/thunk.cc
+  HEADERS device.h object_cache.h device/compare.h device/fill.h device/median.h device/host/ahead.h
+    device/host/bench.h device/host/clock.h device/host/compiler.h device/host/guarded.h
+    device/host/host_device.h device/host/input_sets.h device/host/machine.h device/host/module.h
+    device/host/subprocess.h device/host/thunk.h
+  LINK pawl_schema LINK_PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
+# What is timed, or touches every element, is not to be slow in a debug build.
+set_source_files_properties(device/compare.cc device/fill.cc device/host/clock.cc device/host/guarded.cc
+  device/host/machine.cc PROPERTIES COMPILE_OPTIONS -O3)
+
+pawl_library(pawl_runner
+  SOURCES device.cc evidence.cc frames.cc process_child.cc runner.cc
+  HEADERS child.h evidence.h frames.h process_child.h runner.h
+  LINK pawl_schema LINK_PRIVATE pawl_host_device pawl_replay PkgConfig::ZSTD nlohmann_json::nlohmann_json)

@@ -1,9 +1,10 @@
 #pragma once
-// The runner: the program inside the child process. It owns the device, takes one order after another
-// from its socket and answers with stages and results (worker/child.h has the conversation).
+// The runner: the program inside the child process. It owns the device, takes one order after
+// another from its socket and answers with stages and results (worker/child.h has the
+// conversation).
 //
-// It may crash or hang, and dies with its parent: its own session, SIGKILL when the agent dies, no core
-// files, a memory limit, first in line for the kernel's out-of-memory killer.
+// It may crash or hang, and dies with its parent: its own session, SIGKILL when the agent dies, no
+// core files, a memory limit, first in line for the kernel's out-of-memory killer.
 
 #include <optional>
 #include <string>
@@ -20,13 +21,14 @@ struct RunnerCommand {
   DeviceOptions options;
 };
 
-// The arguments after argv[0] that start a runner, and back. Parse: nullopt when this is not a runner's
-// command line (argv[1] is not "--runner"); an error names the argument that makes no sense.
+// The arguments after argv[0] that start a runner, and back. Parse: nullopt when this is not a
+// runner's command line (argv[1] is not "--runner"); an error names the argument that makes no
+// sense.
 std::vector<std::string> RunnerArguments(const RunnerCommand& command);
 std::optional<Result<RunnerCommand>> ParseRunnerArguments(int argc, const char* const* argv);
 
-// Serves until the socket closes; the exit code of the process: 0, or 3 when the device cannot be opened
-// (the agent has been told why).
+// Serves until the socket closes; the exit code of the process: 0, or 3 when the device cannot be
+// opened (the agent has been told why).
 int RunnerMain(const RunnerCommand& command);
 
 }  // namespace pawl

@@ -1,0 +1,96 @@
+#include "worker/device/fill.h"
+
+#include <cmath>
+#include <cstring>
+#include <type_traits>
+
+namespace pawl {
+namespace {
+
+constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15ull;  // 2^64 / phi, SplitMix64's increment
+
+std::uint64_t Mix(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  return x ^ (x >> 31);
+}
+
+// SplitMix64's output number `counter` after `stream`: any element without those before it.
+std::uint64_t Draw(std::uint64_t stream, std::uint64_t counter) {
+  return Mix(stream + (counter + 1) * kGolden);
+}
+
+std::int64_t WordSum(std::uint64_t bits) {
+  return static_cast<std::int64_t>((bits & 0xffff) + ((bits >> 16) & 0xffff) +
+                                   ((bits >> 32) & 0xffff) + (bits >> 48));
+}
+
+template <typename Element>
+Element Rounded(double value) {
+  if constexpr (std::is_floating_point_v<Element>) {
+    return static_cast<Element>(value);
+  } else {
+    return static_cast<Element>(std::llround(value));
+  }
+}
+
+template <typename Element>
+void FillAs(const Fill& fill, std::uint64_t stream, std::int64_t count, Element* elements) {
+  switch (fill.kind) {
+    case FillKind::kNormal:
+      for (std::int64_t i = 0; i < count; ++i) {
+        const auto at = static_cast<std::uint64_t>(i) * 3;
+        const std::int64_t sum = WordSum(Draw(stream, at)) + WordSum(Draw(stream, at + 1)) +
+                                 WordSum(Draw(stream, at + 2));
+        const double z = static_cast<double>(sum - 393210) / 65536.0;
+        elements[i] = Rounded<Element>(fill.a + fill.b * z);
+      }
+      return;
+    case FillKind::kUniform:
+      for (std::int64_t i = 0; i < count; ++i) {
+        const std::uint64_t bits = Draw(stream, static_cast<std::uint64_t>(i)) >> 11;
+        const double value = fill.a + (fill.b - fill.a) * (static_cast<double>(bits) / 0x1p53);
+        elements[i] = Rounded<Element>(value);
+        if constexpr (std::is_floating_point_v<Element>) {
+          const auto high = static_cast<Element>(fill.b);
+          if (elements[i] >= high) elements[i] = std::nextafter(high, static_cast<Element>(fill.a));
+        }
+      }
+      return;
+    case FillKind::kIntegers: {
+      const auto low = static_cast<std::int64_t>(fill.a);
+      const auto range = static_cast<std::uint64_t>(static_cast<std::int64_t>(fill.b) - low) + 1;
+      for (std::int64_t i = 0; i < count; ++i) {
+        const std::uint64_t bits = Draw(stream, static_cast<std::uint64_t>(i)) >> 32;
+        elements[i] = static_cast<Element>(low + static_cast<std::int64_t>((bits * range) >> 32));
+      }
+      return;
+    }
+    case FillKind::kConstant:
+      for (std::int64_t i = 0; i < count; ++i) elements[i] = Rounded<Element>(fill.a);
+      return;
+  }
+  CHECK(false, static_cast<int>(fill.kind));
+}
+
+}  // namespace
+
+void FillBuffer(const Buffer& buffer, std::uint32_t index, std::uint64_t seed, void* elements) {
+  const std::uint64_t stream = Mix(seed + (index + 1ull) * kGolden);
+  const std::int64_t count = buffer.Elements();
+  switch (buffer.dtype) {
+    case DType::kF32:
+      return FillAs(buffer.fill, stream, count, static_cast<float*>(elements));
+    case DType::kF64:
+      return FillAs(buffer.fill, stream, count, static_cast<double*>(elements));
+    case DType::kI32:
+      return FillAs(buffer.fill, stream, count, static_cast<std::int32_t*>(elements));
+    case DType::kU32:
+      return FillAs(buffer.fill, stream, count, static_cast<std::uint32_t*>(elements));
+  }
+  CHECK(false, static_cast<int>(buffer.dtype));
+}
+
+void Poison(void* elements, std::size_t bytes) { std::memset(elements, 0xff, bytes); }
+
+}  // namespace pawl

@@ -1,0 +1,216 @@
+#include "worker/device/host/bench.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "worker/device/compare.h"
+#include "worker/device/fill.h"
+#include "worker/device/host/clock.h"
+
+namespace pawl {
+namespace {
+
+constexpr std::uint64_t kMaxCopies = 256;
+constexpr std::uint64_t kMaxCopyBytes = 1ull << 30;
+constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15ull;
+
+// A kernel that throws ends the process like one that crashes: std::terminate says what it threw.
+void Call(KernelCall call, void* const* buffers, const std::int64_t* scalars) noexcept {
+  call(buffers, scalars);
+}
+
+}  // namespace
+
+Bench::Bench(const Order& order, std::vector<std::shared_ptr<const InputSet>> sets)
+    : order_(order), sets_(std::move(sets)), calls_(order.arms.size(), 0) {
+  for (const Scalar& scalar : order.scalars) scalars_.push_back(scalar.value);
+}
+
+Result<std::unique_ptr<Bench>> Bench::Make(const Order& order,
+                                           std::vector<std::shared_ptr<const InputSet>> sets,
+                                           std::uint64_t cache_bytes) {
+  std::unique_ptr<Bench> bench(new Bench(order, std::move(sets)));
+  std::uint64_t bytes = 0;
+  for (const Buffer& buffer : order.buffers) {
+    bytes += static_cast<std::uint64_t>(buffer.Elements()) * SizeOf(buffer.dtype);
+  }
+  std::uint64_t copies = 1;
+  if (order.timing.cold_cache && bytes > 0) {
+    copies = std::clamp<std::uint64_t>(std::min(3 * cache_bytes, kMaxCopyBytes) / bytes + 1, 2,
+                                       kMaxCopies);
+  }
+  for (std::uint64_t c = 0; c < copies; ++c) {
+    Copy copy;
+    for (std::uint32_t i = 0; i < order.buffers.size(); ++i) {
+      const Buffer& buffer = order.buffers[i];
+      Result<GuardedMemory> memory = GuardedMemory::Allocate(
+          static_cast<std::size_t>(buffer.Elements()) * SizeOf(buffer.dtype), i);
+      if (!memory) return memory.error();
+      copy.arrays.push_back({std::move(*memory), i, SIZE_MAX});
+      copy.pointers.push_back(copy.arrays.back().memory.data());
+    }
+    bench->copies_.push_back(std::move(copy));
+  }
+  return bench;
+}
+
+void Bench::LoadInputs(std::size_t set) {
+  if (loaded_ == set) return;
+  for (Copy& copy : copies_) {
+    for (Array& array : copy.arrays) {
+      const std::vector<std::byte>& contents = sets_[set]->contents[array.buffer];
+      if (!contents.empty()) std::memcpy(array.memory.data(), contents.data(), contents.size());
+      array.changed = SIZE_MAX;
+    }
+  }
+  loaded_ = set;
+}
+
+void Bench::PoisonOutputs() {
+  for (Copy& copy : copies_) {
+    for (Array& array : copy.arrays) {
+      if (order_.buffers[array.buffer].role != BufferRole::kOutput) continue;
+      Poison(array.memory.data(), array.memory.bytes());
+    }
+  }
+}
+
+void Bench::ChangeInputs(Copy& copy) {
+  ++changes_;
+  for (Array& array : copy.arrays) {
+    const std::vector<std::byte>& contents = sets_[loaded_]->contents[array.buffer];
+    if (contents.empty()) continue;
+    const std::size_t size = SizeOf(order_.buffers[array.buffer].dtype);
+    const std::size_t count = contents.size() / size;
+    auto* const elements = static_cast<std::byte*>(array.memory.data());
+    if (array.changed != SIZE_MAX) {
+      std::memcpy(elements + array.changed * size, contents.data() + array.changed * size, size);
+    }
+    // The element's neighbour's value: of the same kind, whatever the array means.
+    const std::uint64_t draw = changes_ * kGolden;
+    array.changed = static_cast<std::size_t>((draw >> 32) * count >> 32);
+    const std::size_t other = array.changed + 1 < count ? array.changed + 1 : 0;
+    std::memcpy(elements + array.changed * size, contents.data() + other * size, size);
+  }
+}
+
+void Bench::RestoreInputs() {
+  for (Copy& copy : copies_) {
+    for (Array& array : copy.arrays) {
+      if (array.changed == SIZE_MAX) continue;
+      const std::size_t size = SizeOf(order_.buffers[array.buffer].dtype);
+      std::memcpy(static_cast<std::byte*>(array.memory.data()) + array.changed * size,
+                  sets_[loaded_]->contents[array.buffer].data() + array.changed * size, size);
+      array.changed = SIZE_MAX;
+    }
+  }
+}
+
+Bench::Copy& Bench::NextCopy() {
+  Copy& copy = copies_[next_copy_];
+  if (++next_copy_ == copies_.size()) next_copy_ = 0;
+  return copy;
+}
+
+void Bench::CallNext(KernelCall call) {
+  Copy& copy = NextCopy();
+  ChangeInputs(copy);
+  Call(call, copy.pointers.data(), scalars_.data());
+}
+
+CallCheck Bench::Verify(std::size_t set, const Copy& written) const {
+  CallCheck check;
+  const auto fail = [&check](std::string detail) {
+    check.passed = false;
+    if (check.detail.empty()) check.detail = std::move(detail);
+  };
+  // What should not have been touched comes first: it is the better explanation of a wrong output.
+  for (const Copy& copy : copies_) {
+    for (const Array& array : copy.arrays) {
+      const Buffer& buffer = order_.buffers[array.buffer];
+      if (const std::optional<std::int64_t> offset = array.memory.Touched()) {
+        fail(DescribeTouch(buffer, *offset));
+      }
+      const std::vector<std::byte>& contents = sets_[set]->contents[array.buffer];
+      const auto* const now = static_cast<const std::byte*>(array.memory.data());
+      if (contents.empty() || std::memcmp(now, contents.data(), contents.size()) == 0) continue;
+      const auto changed = std::mismatch(contents.begin(), contents.end(), now).first;
+      const std::int64_t element =
+          (changed - contents.begin()) / static_cast<std::int64_t>(SizeOf(buffer.dtype));
+      fail("changed its input " + ElementName(buffer, element));
+    }
+  }
+  for (const Array& array : written.arrays) {
+    const Buffer& buffer = order_.buffers[array.buffer];
+    if (buffer.role != BufferRole::kOutput) continue;
+    const Comparison compared =
+        Compare(buffer, array.memory.data(), sets_[set]->expected[array.buffer].data(),
+                order_.check.rtol, order_.check.atol);
+    check.elements += compared.elements;
+    check.wrong += compared.wrong;
+    check.max_abs_error = std::max(check.max_abs_error, compared.max_abs_error);
+    if (compared.wrong > 0) fail(compared.detail);
+  }
+  return check;
+}
+
+CallCheck Bench::Check(KernelCall call, std::size_t set) {
+  LoadInputs(set);
+  PoisonOutputs();
+  Copy& copy = copies_.front();
+  Call(call, copy.pointers.data(), scalars_.data());
+  return Verify(set, copy);
+}
+
+// How many calls make an iteration that is long enough to time: doubles until it can be told, then
+// scales. The best of three looks, as the first after a change of kernel is often slow.
+std::uint64_t Bench::FindCalls(KernelCall call) {
+  const Instrument instrument = order_.timing.instrument;
+  const std::int64_t shortest_ns = ShortestSpanNs(instrument);
+  for (std::uint64_t calls = 1;; calls *= 2) {
+    std::int64_t best_ns = INT64_MAX;
+    for (int look = 0; look < 3; ++look) {
+      const std::int64_t start = ReadInstrument(instrument);
+      for (std::uint64_t c = 0; c < calls; ++c) CallNext(call);
+      best_ns = std::min(best_ns, ReadInstrument(instrument) - start);
+      if (best_ns > 8 * shortest_ns) return calls;
+    }
+    if (best_ns < shortest_ns / 4) continue;
+    const auto wanted = static_cast<std::uint64_t>(shortest_ns) * calls;
+    const auto ns = static_cast<std::uint64_t>(best_ns);
+    return std::max<std::uint64_t>(1, (wanted + ns - 1) / ns);
+  }
+}
+
+Visit Bench::Run(KernelCall call, std::uint32_t arm, std::size_t set) {
+  const Timing& timing = order_.timing;
+  LoadInputs(set);
+  PoisonOutputs();
+  WaitUntilQuiet();
+  for (std::uint32_t i = 0; i < timing.warmup; ++i) CallNext(call);
+  if (calls_[arm] == 0) calls_[arm] = FindCalls(call);
+  const std::uint64_t calls = calls_[arm];
+
+  Visit visit;
+  visit.us.reserve(timing.iterations);
+  const auto timed = [&](const auto& one_call) {
+    const std::int64_t start = ReadInstrument(timing.instrument);
+    for (std::uint64_t c = 0; c < calls; ++c) one_call();
+    const std::int64_t ns = ReadInstrument(timing.instrument) - start;
+    visit.us.push_back(static_cast<double>(ns) / static_cast<double>(calls) / 1e3);
+  };
+  for (std::uint32_t i = 1; i < timing.iterations; ++i) timed([&] { CallNext(call); });
+  RestoreInputs();
+  PoisonOutputs();
+  const Copy* written = nullptr;
+  timed([&] {
+    Copy& copy = NextCopy();
+    written = &copy;
+    Call(call, copy.pointers.data(), scalars_.data());
+  });
+  visit.clock_mhz = MeasureClockMhz();
+  visit.check = Verify(set, *written);
+  return visit;
+}
+
+}  // namespace pawl

@@ -1,0 +1,221 @@
+#include "worker/device/host/machine.h"
+
+#include <sched.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <sstream>
+#include <thread>
+
+namespace pawl {
+namespace {
+
+constexpr std::uint64_t kDefaultCacheBytes = 32ull << 20;
+
+std::string FirstLineOf(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+// "32768K" -> bytes.
+std::uint64_t CacheSize(const std::string& text) {
+  if (text.empty()) return 0;
+  const std::uint64_t number = std::strtoull(text.c_str(), nullptr, 10);
+  if (text.back() == 'K') return number << 10;
+  if (text.back() == 'M') return number << 20;
+  return number;
+}
+
+std::uint64_t LastLevelCacheBytes(int core) {
+  std::uint64_t largest = 0;
+  for (int index = 0; index < 8; ++index) {
+    const std::string folder = "/sys/devices/system/cpu/cpu" + std::to_string(core) +
+                               "/cache/index" + std::to_string(index);
+    largest = std::max(largest, CacheSize(FirstLineOf(folder + "/size")));
+  }
+  return largest > 0 ? largest : kDefaultCacheBytes;
+}
+
+// cgroup v2's "quota period" or "max period": whole cores, rounded up.
+std::uint32_t QuotaCores() {
+  std::istringstream text(FirstLineOf("/sys/fs/cgroup/cpu.max"));
+  double quota = 0, period = 0;
+  if (!(text >> quota >> period) || period <= 0) return UINT32_MAX;
+  return std::max(1u, static_cast<std::uint32_t>(std::ceil(quota / period)));
+}
+
+std::uint64_t MemoryBytes() {
+  const std::uint64_t machine = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                                static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::uint64_t container =
+      std::strtoull(FirstLineOf("/sys/fs/cgroup/memory.max").c_str(), nullptr, 10);
+  return container > 0 ? std::min(machine, container) : machine;
+}
+
+void Replace(std::string& text, const std::string& from, const std::string& to) {
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at)) {
+    text.replace(at, from.size(), to);
+    at += to.size();
+  }
+}
+
+// 12 independent chains: enough for two units of latency 5 or less, and few enough
+// for 16 registers. The vectors' starting values are not known to the compiler and the sum is used.
+typedef float Floats4 __attribute__((vector_size(16)));
+typedef float Floats8 __attribute__((vector_size(32)));
+typedef float Floats16 __attribute__((vector_size(64)));
+
+template <typename Vector>
+__attribute__((always_inline)) inline double FusedLoop(std::int64_t repeats) {
+  constexpr int kLanes = sizeof(Vector) / sizeof(float);
+  constexpr int kChains = 12;
+  Vector sums[kChains];
+  float start = 0.5f;
+  asm volatile("" : "+m"(start));
+  for (int c = 0; c < kChains; ++c) sums[c] = Vector{} + (start + static_cast<float>(c));
+  const Vector factor = Vector{} + (start + 0.4999f);
+  const Vector term = Vector{} + start * 1e-4f;
+  for (std::int64_t r = 0; r < repeats; ++r) {
+#pragma GCC unroll 12
+    for (int c = 0; c < kChains; ++c) sums[c] = sums[c] * factor + term;
+  }
+  float total = 0;
+  for (int c = 0; c < kChains; ++c) {
+    for (int lane = 0; lane < kLanes; ++lane) total += sums[c][lane];
+  }
+  asm volatile("" : "+m"(total));
+  return 2.0 * kLanes * kChains * static_cast<double>(repeats);
+}
+
+double BaseLoop(std::int64_t repeats) { return FusedLoop<Floats4>(repeats); }
+#if defined(__x86_64__)
+__attribute__((target("avx2,fma"))) double Avx2Loop(std::int64_t repeats) {
+  return FusedLoop<Floats8>(repeats);
+}
+__attribute__((target("avx512f"))) double Avx512Loop(std::int64_t repeats) {
+  return FusedLoop<Floats16>(repeats);
+}
+#endif
+
+using FlopLoop = double (*)(std::int64_t);
+
+FlopLoop WidestLoop() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) return Avx512Loop;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return Avx2Loop;
+#endif
+  return BaseLoop;
+}
+
+// The seconds until all of `cores` have run `work(core)`, each thread on a core of its own.
+double RunOnCores(const Machine& machine, const std::function<void(std::uint32_t)>& work) {
+  std::vector<std::thread> threads;
+  const auto start = std::chrono::steady_clock::now();
+  for (std::uint32_t core = 0; core < machine.usable_cores; ++core) {
+    threads.emplace_back([&machine, &work, core] {
+      cpu_set_t set;
+      CPU_ZERO(&set);
+      CPU_SET(machine.cores[core % machine.cores.size()], &set);
+      ::sched_setaffinity(0, sizeof set, &set);
+      work(core);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+std::string ShortCpuName(const std::string& name) {
+  std::string text = name;
+  for (const char* noise : {"(R)", "(r)", "(TM)", "(tm)", " CPU", " Processor"})
+    Replace(text, noise, "");
+  if (const std::size_t at = text.find(" @"); at != std::string::npos) text.resize(at);
+  std::istringstream words(text);
+  std::string word, kept;
+  while (words >> word) {
+    if (word.size() > 5 && word.compare(word.size() - 5, 5, "-Core") == 0) continue;
+    kept += (kept.empty() ? "" : " ") + word;
+  }
+  return kept;
+}
+
+Machine ReadMachine(const std::vector<int>& wanted) {
+  Machine machine;
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  ::sched_getaffinity(0, sizeof allowed, &allowed);
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (!CPU_ISSET(core, &allowed)) continue;
+    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), core) == wanted.end()) continue;
+    machine.cores.push_back(core);
+  }
+  machine.usable_cores = std::min(static_cast<std::uint32_t>(machine.cores.size()), QuotaCores());
+
+  std::ifstream info("/proc/cpuinfo");
+  std::string line, name;
+  while (std::getline(info, line) && !line.empty()) {  // the first processor's paragraph
+    const std::size_t colon = line.find(':');
+    if (colon == std::string::npos) continue;
+    const std::string key = line.substr(0, line.find_last_not_of(" \t", colon - 1) + 1);
+    const std::string value = colon + 2 <= line.size() ? line.substr(colon + 2) : "";
+    if (key == "model name") name = value;
+    for (const char* part : {"vendor_id", "cpu family", "model", "stepping", "flags",
+                             "CPU implementer", "CPU part", "Features"}) {
+      if (key == part) machine.instructions += value + ";";
+    }
+  }
+  struct utsname system {};
+  ::uname(&system);
+  machine.cpu = name.empty() ? std::string(system.machine) : ShortCpuName(name);
+  machine.instructions = std::string(system.machine) + ";" + machine.instructions;
+  machine.cache_bytes = LastLevelCacheBytes(machine.cores.empty() ? 0 : machine.cores[0]);
+  machine.memory_bytes = MemoryBytes();
+  return machine;
+}
+
+double MeasurePeakGflops(const Machine& machine) {
+  const FlopLoop loop = WidestLoop();
+  constexpr std::int64_t kRepeats = 2'000'000;
+  double best = 0;
+  for (int run = 0; run < 5; ++run) {
+    std::vector<double> flops(machine.usable_cores);
+    const double seconds =
+        RunOnCores(machine, [&](std::uint32_t core) { flops[core] = loop(kRepeats); });
+    double total = 0;
+    for (const double core_flops : flops) total += core_flops;
+    best = std::max(best, total / seconds / 1e9);
+  }
+  return best;
+}
+
+double MeasurePeakGbytesPerSecond(const Machine& machine) {
+  constexpr std::uint64_t kMaxBytes = 1ull << 30;
+  const std::uint64_t bytes =
+      std::min({4 * machine.cache_bytes, kMaxBytes, machine.memory_bytes / 16});
+  const std::unique_ptr<char[]> from(new char[bytes]), to(new char[bytes]);
+  const std::uint64_t share = bytes / machine.usable_cores;
+  double best = 0;
+  for (int run = 0; run < 4; ++run) {  // the first brings the pages in
+    const double seconds = RunOnCores(machine, [&](std::uint32_t core) {
+      if (run == 0) std::memset(from.get() + core * share, 1, share);
+      std::memcpy(to.get() + core * share, from.get() + core * share, share);
+    });
+    if (run > 0)
+      best =
+          std::max(best, 2.0 * static_cast<double>(share) * machine.usable_cores / seconds / 1e9);
+  }
+  return best;
+}
+
+}  // namespace pawl

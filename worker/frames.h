@@ -1,0 +1,68 @@
+#pragma once
+// What passes between an agent and its runner, as bytes. Both ends are the same program on the same
+// machine, but a kernel may have written over the runner's memory: nothing read here is trusted.
+//
+//   frame   := size u32, tag u8, payload          integers are little-endian; size counts the
+//   payload 'F'     := EncodeMessage(Hello{device})       facts, once, when the device is open 'S'
+//   := stage u8, role u8 'R'     := size u32, EncodeReport, samples samples := count u32, { round
+//   u32, recorded u8, role u8, input_set u32, clock_mhz f64,
+//              count u32, us f64... }...
+//   'E'     := text
+//   'O'     := EncodeOrder          'P' := EncodeMessage(Prepare)
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "schema/result.h"
+#include "worker/device.h"
+
+namespace pawl {
+
+inline constexpr std::size_t kMaxFrameBytes = 256u << 20;
+
+struct Frame {
+  char tag = 0;
+  std::string payload;
+
+  bool operator==(const Frame&) const = default;
+};
+
+// Takes bytes as they come and gives whole frames.
+class FrameReader {
+ public:
+  void Feed(std::string_view bytes) { pending_.append(bytes); }
+  // nullopt: no whole frame yet. An error: a size past kMaxFrameBytes; the stream is lost.
+  Result<std::optional<Frame>> Next();
+
+ private:
+  std::string pending_;
+  std::size_t taken_ = 0;
+};
+
+// Appends the frame's bytes. CHECKs that the payload is at most kMaxFrameBytes.
+void AppendFrame(std::string& bytes, char tag, std::string_view payload);
+
+// Blocks until all is written. An error: the peer is gone. Never raises SIGPIPE.
+Status WriteFrame(int fd, char tag, std::string_view payload);
+
+std::string EncodeFacts(const DeviceFacts& facts);
+Result<DeviceFacts> DecodeFacts(std::string_view payload);
+// A runner does not know the worker's name: report.worker is empty after decoding, whatever it was.
+std::string EncodeExecution(const Execution& execution);
+Result<Execution> DecodeExecution(std::string_view payload);
+std::string EncodePrepare(const Prepare& hint);
+Result<Prepare> DecodePrepare(std::string_view payload);
+
+struct StageAt {
+  Stage stage = Stage::kBuild;
+  ArmRole arm = ArmRole::kCommitted;
+
+  bool operator==(const StageAt&) const = default;
+};
+std::string EncodeStage(StageAt at);
+Result<StageAt> DecodeStage(std::string_view payload);
+
+}  // namespace pawl

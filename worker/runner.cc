@@ -1,0 +1,206 @@
+#include "worker/runner.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstring>
+#include <deque>
+#include <fstream>
+#include <optional>
+
+#include "schema/codec.h"
+#include "worker/frames.h"
+
+namespace pawl {
+namespace {
+
+constexpr int kCannotRun = 3;
+
+// A limit on data would count the shadow memory of a sanitizer.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kLimitMemory = false;
+#elif defined(__has_feature)
+constexpr bool kLimitMemory = !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer);
+#else
+constexpr bool kLimitMemory = true;
+#endif
+
+void LimitOurselves(std::uint64_t memory_bytes) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const rlimit no_core{0, 0};
+  ::setrlimit(RLIMIT_CORE, &no_core);
+  if (memory_bytes == 0) {
+    memory_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                   static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) / 4 * 3;
+  }
+  const rlimit memory{memory_bytes, memory_bytes};
+  if (kLimitMemory) ::setrlimit(RLIMIT_DATA, &memory);
+  std::ofstream("/proc/self/oom_score_adj") << "1000";
+}
+
+// What was printed while the order before was run is of no use any more: see process_child.h.
+void ForgetPrints() { ::lseek(STDERR_FILENO, 0, SEEK_SET); }
+
+class Runner {
+ public:
+  Runner(int fd, Device& device) : fd_(fd), device_(device) {}
+
+  // Until the socket closes.
+  void Serve() {
+    while (Wait()) {
+      while (!orders_.empty()) {
+        const std::string bytes = std::move(orders_.front());
+        orders_.pop_front();
+        ForgetPrints();
+        Answer(bytes);
+      }
+    }
+  }
+
+ private:
+  // Reads one burst of frames; false when the agent is gone.
+  bool Wait() {
+    char bytes[64 << 10];
+    const ssize_t size = ::recv(fd_, bytes, sizeof bytes, 0);
+    if (size < 0 && errno == EINTR) return true;
+    if (size <= 0) return false;
+    reader_.Feed({bytes, static_cast<std::size_t>(size)});
+    return Sort();
+  }
+
+  // Hints go to the device at once, orders wait for their turn.
+  bool Sort() {
+    for (;;) {
+      Result<std::optional<Frame>> frame = reader_.Next();
+      if (!frame) return false;
+      if (!*frame) return true;
+      if ((*frame)->tag == 'O') orders_.push_back(std::move((*frame)->payload));
+      if ((*frame)->tag == 'P') {
+        if (Result<Prepare> hint = DecodePrepare((*frame)->payload)) device_.Prepare(*hint);
+      }
+    }
+  }
+
+  void Say(char tag, std::string_view payload) {
+    // Without an agent there is nobody to measure for.
+    if (Status written = WriteFrame(fd_, tag, payload); !written) ::_exit(kCannotRun);
+  }
+
+  void Answer(const std::string& bytes) {
+    const Result<Order> order = DecodeOrder(bytes);
+    if (!order) return Say('E', order.error().message);
+    const Progress progress = [this](Stage stage, ArmRole arm) {
+      Say('S', EncodeStage({stage, arm}));
+      if (stage == Stage::kRun) return;  // nothing but the measurement runs now
+      pollfd ready{fd_, POLLIN, 0};
+      while (::poll(&ready, 1, 0) == 1 && Wait()) {
+      }
+    };
+    Result<Execution> execution = device_.Execute(*order, progress);
+    if (!execution) return Say('E', execution.error().message);
+    Report& report = execution->report;
+    report.kind = order->kind;
+    report.track = order->track;
+    report.generation = order->generation;
+    report.attempt = order->attempt;
+    report.batch = order->batch;
+    report.order = Sha256(bytes);
+    report.arms.clear();
+    for (const Arm& arm : order->arms) report.arms.push_back(arm.role);
+    Say('R', EncodeExecution(*execution));
+  }
+
+  const int fd_;
+  Device& device_;
+  FrameReader reader_;
+  std::deque<std::string> orders_;
+};
+
+template <typename Number>
+bool ParseNumber(std::string_view text, Number& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+bool ParseCores(std::string_view text, std::vector<int>& cores) {
+  while (!text.empty()) {
+    const std::string_view part = text.substr(0, text.find(','));
+    int core = 0;
+    if (!ParseNumber(part, core)) return false;
+    cores.push_back(core);
+    text.remove_prefix(std::min(text.size(), part.size() + 1));
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<std::string> RunnerArguments(const RunnerCommand& command) {
+  std::string cores;
+  for (const int core : command.options.cores)
+    cores += (cores.empty() ? "" : ",") + std::to_string(core);
+  return {"--runner",       std::to_string(command.fd),
+          "--device",       command.device,
+          "--scratch",      command.options.scratch,
+          "--cache",        command.options.cache,
+          "--cache-bytes",  std::to_string(command.options.cache_bytes),
+          "--cores",        cores,
+          "--memory-bytes", std::to_string(command.options.memory_bytes)};
+}
+
+std::optional<Result<RunnerCommand>> ParseRunnerArguments(int argc, const char* const* argv) {
+  if (argc < 2 || std::string_view(argv[1]) != "--runner") return std::nullopt;
+  RunnerCommand command;
+  for (int i = 1; i < argc; i += 2) {
+    const std::string_view name = argv[i];
+    const std::string_view value = i + 1 < argc ? argv[i + 1] : "";
+    bool fine = i + 1 < argc;
+    if (name == "--runner") {
+      fine = fine && ParseNumber(value, command.fd) && command.fd >= 0;
+    } else if (name == "--device") {
+      command.device = value;
+    } else if (name == "--scratch") {
+      command.options.scratch = value;
+    } else if (name == "--cache") {
+      command.options.cache = value;
+    } else if (name == "--cache-bytes") {
+      fine = fine && ParseNumber(value, command.options.cache_bytes);
+    } else if (name == "--cores") {
+      fine = fine && ParseCores(value, command.options.cores);
+    } else if (name == "--memory-bytes") {
+      fine = fine && ParseNumber(value, command.options.memory_bytes);
+    } else {
+      fine = false;
+    }
+    if (!fine) {
+      return Result<RunnerCommand>(
+          Error{"runner: argument '" + std::string(name) + "' with value '" + std::string(value) +
+                    "' makes no sense; a runner is started by its worker, not by hand",
+                Advice::kReject});
+    }
+  }
+  return Result<RunnerCommand>(std::move(command));
+}
+
+int RunnerMain(const RunnerCommand& command) {
+  ::fcntl(command.fd, F_SETFD, FD_CLOEXEC);  // compilers do not get it
+  LimitOurselves(command.options.memory_bytes);
+  Result<std::unique_ptr<Device>> device = OpenDevice(command.device, command.options);
+  if (!device) {
+    static_cast<void>(WriteFrame(command.fd, 'E', device.error().message).has_value());
+    return kCannotRun;
+  }
+  if (!WriteFrame(command.fd, 'F', EncodeFacts((*device)->Facts()))) return kCannotRun;
+  Runner(command.fd, **device).Serve();
+  return 0;
+}
+
+}  // namespace pawl
