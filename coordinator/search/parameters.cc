@@ -2,18 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
+#include "coordinator/search/figures.h"
 #include "kernels/document.h"
 #include "schema/check.h"
 
 namespace pawl {
-
-std::string FigureText(double figure) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.12g", figure);
-  return text;
-}
 
 Error UnknownName(const std::string& kind, const std::string& name,
                   const std::vector<std::string>& known) {
@@ -39,7 +33,7 @@ Result<Parameters> FillParameters(const std::string& owner, const std::vector<Pa
                                    [&](const ParameterRule& r) { return r.name == name; });
     if (rule == rules.end()) return UnknownName("parameter of " + owner, name, known);
     const std::string wanted = std::string(rule->whole ? "a whole number" : "a number") + " from " +
-                               FigureText(rule->low) + " to " + FigureText(rule->high);
+                               Plain(rule->low) + " to " + Plain(rule->high);
     if (const auto* word = std::get_if<std::string>(&value)) {
       return Error{owner + ": " + name + " is '" + *word + "'; wanted " + wanted};
     }
@@ -47,7 +41,7 @@ Result<Parameters> FillParameters(const std::string& owner, const std::vector<Pa
     // Written so that a NaN is out of range.
     const bool in_range = figure >= rule->low && figure <= rule->high;
     if (!in_range || (rule->whole && figure != std::floor(figure))) {
-      return Error{owner + ": " + name + " is " + FigureText(figure) + "; wanted " + wanted};
+      return Error{owner + ": " + name + " is " + Plain(figure) + "; wanted " + wanted};
     }
   }
   Parameters filled = given;

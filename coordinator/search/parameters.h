@@ -26,9 +26,6 @@ Result<Parameters> FillParameters(const std::string& owner, const std::vector<Pa
 // A parameter of FillParameters' result. CHECKs that it is there.
 double Number(const Parameters& filled, const std::string& name);
 
-// "1", "0.01": a figure of a parameter as people write it.
-std::string FigureText(double figure);
-
 // `unknown policy 'feild_note'; nearest is 'field_note'`, or the known ones when none is near.
 Error UnknownName(const std::string& kind, const std::string& name,
                   const std::vector<std::string>& known);

@@ -1,1 +1,11 @@
 # Tests of policies, proposers and job files.
+add_library(pawl_test_recorded STATIC recorded.cc)
+target_include_directories(pawl_test_recorded PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
+target_compile_definitions(pawl_test_recorded PRIVATE PAWL_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+target_link_libraries(pawl_test_recorded PUBLIC pawl_schema PRIVATE pawl_flags nlohmann_json::nlohmann_json)
+
+pawl_test(search_policy_test LABEL unit SOURCES policy_test.cc policy_signed_rank_test.cc
+  LINK pawl_rules pawl_test_recorded rapidcheck rapidcheck_gtest)
+pawl_test(search_proposer_test LABEL unit SOURCES proposer_test.cc LINK pawl_rules pawl_test_recorded)
+pawl_test(search_proposer_property_test LABEL property SOURCES proposer_property_test.cc
+  LINK pawl_rules rapidcheck rapidcheck_gtest)

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "coordinator/search/figures.h"
 #include "coordinator/search/parameters.h"
 #include "coordinator/search/policy/signed_rank.h"
 #include "coordinator/search/seed.h"
@@ -15,30 +15,21 @@
 namespace pawl {
 namespace {
 
-constexpr std::uint32_t kMaxRoundsInAll = 240;  // the signed-rank test is cubic in them
-constexpr std::size_t kRatiosInFull = 9;        // more are given as their range
+constexpr std::uint32_t kMostBatches = 9;
+constexpr double kMostRounds = 256;       // in all batches: the signed-rank test is cubic in them
+constexpr std::size_t kRatiosInFull = 9;  // more are given as their range
 
 const std::vector<ParameterRule>& Rules() {
   static const std::vector<ParameterRule> kRules = {
-      {"min_gain", 0.01, 0, 0.5, false}, {"control_tolerance", 0.03, 0, 100, false},
-      {"rounds", 3, 1, 120, true},       {"void_is_refusal", 0, 0, 1, true},
-      {"noise_factor", 0, 0, 6, false},  {"futility_factor", 0.5, 0, 6, false},
-      {"max_batches", 1, 1, 60, true},
+      {"min_gain", 0.01, 0, 0.5, false},
+      {"control_tolerance", 0.03, 0, 100, false},
+      {"rounds", 3, 1, 120, true},
+      {"void_is_refusal", 0, 0, 1, true},
+      {"noise_factor", 0, 0, 6, false},
+      {"futility_factor", 0.5, 0, 6, false},
+      {"max_batches", 1, 1, kMostBatches, true},
   };
   return kRules;
-}
-
-// Fixed digits for decisions, so that equal figures are equal text.
-std::string Fixed(double figure, int digits) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", digits, figure);
-  return text;
-}
-
-std::string Chance(double chance) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2g", chance);
-  return text;
 }
 
 double Median(std::vector<double> values) {
@@ -144,17 +135,18 @@ Result<std::unique_ptr<Policy>> FieldNote::Make(const Parameters& parameters) {
   const double noise_factor = Number(*filled, "noise_factor");
   if (noise_factor > 0) {
     if (parameters.count("control_tolerance") == 0) (*filled)["control_tolerance"] = 1.0;
-    const double rounds = Number(*filled, "rounds") * Number(*filled, "max_batches");
+    const double rounds =
+        std::ldexp(Number(*filled, "rounds"), static_cast<int>(Number(*filled, "max_batches")) - 1);
     const double needed = std::ceil(-std::log2(NormalTail(noise_factor)));
-    const std::string in_all = "rounds x max_batches is " + FigureText(rounds);
+    const std::string in_all = "rounds " + Plain(Number(*filled, "rounds")) +
+                               ", doubled up to max_batches " +
+                               Plain(Number(*filled, "max_batches")) + ", make " + Plain(rounds);
     if (rounds < needed) {
-      return Error{"policy field_note: noise_factor " + FigureText(noise_factor) +
-                   " needs at least " + FigureText(needed) + " rounds, however clear they are; " +
-                   in_all};
+      return Error{"policy field_note: noise_factor " + Plain(noise_factor) + " needs at least " +
+                   Plain(needed) + " rounds, however clear they are; " + in_all};
     }
-    if (rounds > kMaxRoundsInAll) {
-      return Error{"policy field_note: " + in_all + "; wanted at most " +
-                   std::to_string(kMaxRoundsInAll)};
+    if (rounds > kMostRounds) {
+      return Error{"policy field_note: " + in_all + "; wanted at most " + Plain(kMostRounds)};
     }
   }
   return std::unique_ptr<Policy>(new FieldNote(*filled));
@@ -173,12 +165,15 @@ std::vector<RoundPlan> FieldNote::Rounds(std::uint64_t seed, Generation generati
                                          std::uint32_t batch, Arms arms,
                                          std::uint32_t input_sets) const {
   CHECK(input_sets > 0);
+  CHECK(batch < kMostBatches, batch);
   const std::vector<std::uint32_t> base = {arms.committed, arms.candidate, arms.incumbent};
   const bool balanced = noise_factor_ > 0;
   const std::size_t start = balanced ? SeedFor(seed, "field_note.mirror", generation.value) % 2 : 0;
   std::vector<RoundPlan> plans;
-  for (std::uint32_t r = 0; r < rounds_; ++r) {
-    const std::size_t index = std::size_t{batch} * rounds_ + r;  // over all batches
+  // Every batch after the first doubles the rounds so far.
+  const std::size_t before = batch == 0 ? 0 : std::size_t{rounds_} << (batch - 1);
+  const std::size_t end = batch == 0 ? rounds_ : 2 * before;
+  for (std::size_t index = before; index < end; ++index) {
     std::vector<std::uint32_t> order = base;
     if (balanced && (index / base.size() + start) % 2 == 1)
       std::reverse(order.begin(), order.end());

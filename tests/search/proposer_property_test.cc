@@ -1,0 +1,110 @@
+// What holds for every proposer, whatever the space and whatever became of its proposals.
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <set>
+
+#include "coordinator/search/proposer/tried.h"
+#include "scripted_track.h"
+
+namespace pawl {
+namespace {
+
+// A space of up to four knobs of up to four values, with a constraint that may be broken, a repair
+// and a knob that may be ignored.
+Structure ArbitraryStructure() {
+  Structure structure;
+  structure.name = "arbitrary";
+  structure.backend = "host";
+  structure.file = "host/arbitrary.toml";
+  const int knobs = *rc::gen::inRange(2, 5);
+  std::string sum;
+  for (int i = 0; i < knobs; ++i) {
+    Knob knob;
+    knob.name = std::string("k") + std::to_string(i);
+    const std::int64_t values = *rc::gen::inRange<std::int64_t>(1, 5);
+    for (std::int64_t value = 0; value < values; ++value) knob.values.push_back(value);
+    sum += (sum.empty() ? "" : " + ") + knob.name;
+    structure.knobs.push_back(std::move(knob));
+  }
+  const std::string most = std::to_string(*rc::gen::inRange(0, 10));
+  structure.constraints.push_back({sum + " <= " + most, "sum {" + sum + "} above " + most, {}});
+  if (*rc::gen::arbitrary<bool>()) {
+    structure.ignored.push_back({"k0", "k1 == 0", {}});
+  }
+  if (*rc::gen::arbitrary<bool>()) {
+    structure.repairs.push_back({"k" + std::to_string(knobs - 1), {std::int64_t{0}}});
+  }
+  return structure;
+}
+
+// Settles proposals in arbitrary ways until none is left or `limit` were made.
+template <typename See>
+void Drive(const Proposer& proposer, const Space& space, ScriptedTrack& track, int limit, See see) {
+  for (int i = 0; i < limit; ++i) {
+    const auto proposal = proposer.Propose(track.state(), space);
+    RC_ASSERT(proposer.Propose(track.state(), space) == proposal);
+    if (!proposal) return;
+    see(*proposal);
+    const bool keep =
+        proposal->violations.empty() && *rc::gen::weightedElement<bool>({{4, false}, {1, true}});
+    keep ? track.Keep(*proposal, 0.9) : track.Reject(*proposal);
+  }
+}
+
+RC_GTEST_PROP(EveryFiniteProposer, NeverProposesAKernelTwice, ()) {
+  const std::string name = *rc::gen::element<std::string>("coordinate", "random", "exhaustive");
+  const SmallSpace small(ArbitraryStructure());
+  const Space& space = small.space();
+  ScriptedTrack track(small.structure().start, *rc::gen::arbitrary<std::uint64_t>());
+  const auto proposer = MakeOrDie(name);
+  std::set<std::string> kernels = {space.Canonical(track.state().incumbent).Text()};
+  Drive(*proposer, space, track, 1000, [&](const Proposal& proposal) {
+    RC_ASSERT(kernels.insert(space.Canonical(proposal.candidate).Text()).second);
+    RC_ASSERT(proposal.violations.empty() == space.Validate(proposal.candidate).empty());
+  });
+  if (name == "coordinate") return;
+  // These end when every valid kernel has been tried, and not before.
+  std::size_t untried = 0;
+  space.EnumerateDistinct([&](const Configuration& configuration) {
+    untried += Tried(track.state(), space, configuration) ? 0 : 1;
+    return true;
+  });
+  RC_ASSERT(untried == 0u);
+}
+
+RC_GTEST_PROP(EveryProposer, SaysWhatChangesFromTheIncumbent, ()) {
+  const std::string name =
+      *rc::gen::element<std::string>("coordinate", "random", "exhaustive", "same");
+  const SmallSpace small(ArbitraryStructure());
+  ScriptedTrack track(small.structure().start, *rc::gen::arbitrary<std::uint64_t>());
+  Drive(*MakeOrDie(name), small.space(), track, 20, [&](const Proposal& proposal) {
+    Configuration changed = track.state().incumbent;
+    for (const Change& change : proposal.changes) {
+      RC_ASSERT(*changed.Find(change.knob) == change.from);
+      RC_ASSERT(change.from != change.to);
+      changed.Set(change.knob, change.to);
+    }
+    RC_ASSERT(changed == proposal.candidate);
+    RC_ASSERT(!proposal.hypothesis.empty());
+  });
+}
+
+// A list kept from another space must never show.
+RC_GTEST_PROP(EveryProposer, IsAFunctionOfTrackAndSpaceAlone, ()) {
+  const std::string name = *rc::gen::element<std::string>("coordinate", "random", "exhaustive");
+  const SmallSpace one(ArbitraryStructure());
+  const SmallSpace two(ArbitraryStructure());
+  const auto used = MakeOrDie(name);
+  for (int i = 0; i < 4; ++i) {
+    const SmallSpace& small = *rc::gen::arbitrary<bool>() ? one : two;
+    ScriptedTrack track(small.structure().start, *rc::gen::arbitrary<std::uint64_t>());
+    Drive(*MakeOrDie(name), small.space(), track, *rc::gen::inRange(0, 5), [](const Proposal&) {});
+    RC_ASSERT(used->Propose(track.state(), small.space()) ==
+              MakeOrDie(name)->Propose(track.state(), small.space()));
+  }
+}
+
+}  // namespace
+}  // namespace pawl
