@@ -6,3 +6,5 @@ pawl_library(pawl_replay
     device/replay/table_recording.cc
   HEADERS device/replay/noise.h device/replay/recording.h device/replay/replay.h
   LINK pawl_schema LINK_PRIVATE nlohmann_json::nlohmann_json ZLIB::ZLIB)
+pawl_library(pawl_agent SOURCES agent.cc agent_work.cc HEADERS agent.h agent_state.h
+  LINK pawl_link pawl_spool pawl_runner LINK_PRIVATE spdlog::spdlog)

@@ -1,10 +1,27 @@
 #pragma once
 // The worker's own process: one order at a time, leases, beats, spool, evidence. It must not crash.
 //
-//   connecting -HELLO-> greeting -WELCOME-> idle -READY/GRANT-> working -REPORT-> idle ... -DRAIN/SIGTERM->
-//   leaving -BYE-> done.   Coordinator silent for lost_ms: connecting again; work goes on up to the lease.
+//   connecting -HELLO-> greeting -WELCOME-> serving: READY, GRANT, the order's work, REPORT, READY
+//   ... A new connection, or REFUSE not_ready: HELLO again.  Coordinator silent for lost_ms:
+//   connecting again. DRAIN or SIGTERM: what is held is finished, or given back when its lease
+//   ends; then BYE. Work goes on through all of that, up to its lease.
 //
-// Single-threaded; time comes in as milliseconds of a monotonic clock; its world is Link, Child, Spool.
+// 1. A report is in the spool, synced, before it is sent, and stays there until it is acknowledged.
+// It is
+//    sent to no other ledger than the one that granted it.
+// 2. A lease runs on this clock, from the grant or from the sending of a beat that was answered
+// after a
+//    unit of work was finished; so it ends here before it ends at the coordinator. Then the runner
+//    is killed.
+// 3. A runner's death or a deadline is its order's outcome. A runner that lives on after a fault,
+// or after
+//    a kernel that wrote what it should not, is replaced before the next order.
+// 4. An attempt is run once, however often it is granted.
+//
+// Single-threaded; time comes in as milliseconds of a monotonic clock; its world is Link, Child,
+// Spool and Evidence. When a call comes more than a second later than NextDeadline() asked for,
+// this process was stopped: stage deadlines and the coordinator's silence are not held against
+// anyone, leases are.
 
 #include <cstdint>
 #include <memory>
@@ -31,16 +48,18 @@ enum class AgentEnd : int { kRunning = -1, kDone = 0, kRefused = 4, kFailed = 3 
 
 class Agent {
  public:
+  // `evidence` may be null: none is kept.
   Agent(AgentOptions options, Link& link, Child& child, Spool& spool, Evidence* evidence);
   ~Agent();
 
-  void Start(std::int64_t now_ms);          // opens the device, says HELLO
-  void OnReadable(std::int64_t now_ms);     // link or child may have something
-  void OnTick(std::int64_t now_ms);         // beats, deadlines, leases
-  void OnStop(std::int64_t now_ms);         // SIGTERM: finish or release, then BYE
-  std::int64_t NextDeadline() const;        // ms
+  void Start(std::int64_t now_ms);       // opens the device
+  void OnReadable(std::int64_t now_ms);  // link or child may have something
+  void OnTick(std::int64_t now_ms);      // beats, deadlines, leases
+  // SIGTERM: finishes or releases, then BYE. Asked again, or with no coordinator there: at once.
+  void OnStop(std::int64_t now_ms);
+  std::int64_t NextDeadline() const;  // ms; when to call OnTick at the latest
   AgentEnd ended() const;
-  const std::string& why() const;           // one line, when it ended badly
+  const std::string& why() const;  // one line, when it ended badly
 
  private:
   struct State;

@@ -2,3 +2,4 @@
 pawl_test(pawl_spool_test LABEL unit SOURCES spool_test.cc LINK pawl_spool)
 pawl_test(pawl_link_test LABEL unit SOURCES link_test.cc LINK pawl_link PkgConfig::ZMQ Threads::Threads)
 pawl_test(pawl_replay_test LABEL unit SOURCES replay_test.cc LINK pawl_replay ZLIB::ZLIB)
+pawl_test(pawl_agent_test LABEL unit SOURCES agent_test.cc agent_work_test.cc LINK pawl_agent)
