@@ -3,6 +3,7 @@
 // The format is in docs/jobs.md; every key is checked, unknown ones are refused with the nearest known.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,6 +35,7 @@ struct TrackRequest {
   // Knob settings over the structure's own start; checked when the track is opened.
   std::vector<std::pair<std::string, KnobValue>> start;
   bool confirm = true;
+  std::optional<Deadlines> deadlines;  // none: from the size of the problem
   std::string place;      // "jobs/matmul.toml:12", for messages
 };
 

@@ -1,0 +1,236 @@
+#include "coordinator/search/binding.h"
+
+#include <algorithm>
+
+#include "coordinator/search/policy.h"
+#include "coordinator/search/proposer.h"
+#include "kernels/document.h"
+
+namespace pawl {
+namespace {
+
+std::string FileName(std::string_view path) {
+  const std::string_view bare = path.substr(0, path.find('?'));
+  const std::size_t slash = bare.rfind('/');
+  return std::string(slash == std::string_view::npos ? bare : bare.substr(slash + 1));
+}
+
+Instrument DefaultInstrument(const std::string& backend) {
+  return backend == "host" ? Instrument::kWallTime : Instrument::kEventSpan;
+}
+
+Result<Configuration> StartOf(const TrackRequest& request, const Structure& structure) {
+  Configuration start = structure.start;
+  std::vector<std::string> known;
+  for (const Knob& knob : structure.knobs) known.push_back(knob.name);
+  for (const auto& [knob, value] : request.start) {
+    const KnobValue* now = start.Find(knob);
+    if (now == nullptr) {
+      const std::string nearest = Nearest(knob, known);
+      return Error{request.place + ": unknown knob '" + knob + "' in start of " + structure.file +
+                   (nearest.empty() ? "" : "; nearest is '" + nearest + "'")};
+    }
+    if (now->index() != value.index()) {
+      return Error{request.place + ": knob '" + knob + "' in start is '" + ToText(value) +
+                   "', a value like '" + ToText(*now) + "' is wanted"};
+    }
+    start.Set(knob, value);
+  }
+  return start;
+}
+
+Result<const Structure*> StructureOf(const TrackRequest& request, const Operation& operation,
+                                     const Backend& backend) {
+  if (!request.structure.empty()) {
+    const Structure* named = operation.FindStructure(backend.name, request.structure);
+    if (named != nullptr) return named;
+    std::string have;
+    for (const Structure& structure : backend.structures) {
+      have += (have.empty() ? "" : ", ") + structure.name;
+    }
+    return Error{request.place + ": no structure '" + request.structure + "' in " +
+                 operation.folder + "/" + backend.name + " (have: " + have + ")"};
+  }
+  if (backend.structures.size() == 1) return &backend.structures.front();
+  std::string have;
+  for (const Structure& structure : backend.structures) {
+    have += (have.empty() ? "" : ", ") + structure.name;
+  }
+  return Error{request.place + ": " + operation.folder + "/" + backend.name + " has " +
+               std::to_string(backend.structures.size()) + " structures (" + have +
+               "); name one with structure = \"...\""};
+}
+
+Result<TrackSpec> Bind(const Job& job, const TrackRequest& request, const std::string& backend_name,
+                       const DeviceFacts& facts, const Operation& operation) {
+  const Backend* backend = operation.FindBackend(backend_name);
+  CHECK(backend != nullptr);
+  auto structure = StructureOf(request, operation, *backend);
+  if (!structure) return structure.error();
+  auto shape = CheckShape(operation, request.shape, Place{request.place, 0});
+  if (!shape) return shape.error();
+  auto start = StartOf(request, **structure);
+  if (!start) return start.error();
+  auto policy = MakePolicy(request.policy, request.policy_parameters);
+  if (!policy) return Error{request.place + ": " + policy.error().message};
+  auto proposer = MakeProposer(request.proposer, request.proposer_parameters);
+  if (!proposer) return Error{request.place + ": " + proposer.error().message};
+
+  TrackSpec spec;
+  spec.job = job.name;
+  spec.label = request.label;
+  spec.operation = operation.name;
+  spec.shape = *shape;
+  spec.dtype = request.dtype;
+  spec.backend = backend_name;
+  spec.structure = (*structure)->name;
+  spec.device_model = facts.model;
+  spec.toolchain = facts.toolchain;
+  spec.instrument = request.instrument.value_or(DefaultInstrument(backend_name));
+  spec.warmup = request.warmup.value_or(spec.warmup);
+  spec.iterations = request.iterations.value_or(spec.iterations);
+  spec.policy = request.policy;
+  spec.policy_parameters = (*policy)->Effective();
+  spec.proposer = request.proposer;
+  spec.proposer_parameters = (*proposer)->Effective();
+  spec.seed = request.seed;
+  spec.budget = request.budget;
+  spec.start = *start;
+  spec.package = BoundFiles(operation, backend_name);
+  spec.confirm = request.confirm;
+  if (request.deadlines) spec.deadlines = *request.deadlines;
+  spec.peak_gflops = facts.peak_gflops;
+  spec.peak_gbytes_per_s = facts.peak_gbytes_per_s;
+  if (std::find(facts.instruments.begin(), facts.instruments.end(), spec.instrument) ==
+      facts.instruments.end()) {
+    return Error{request.place + ": device " + facts.model + " has no instrument '" +
+                 std::string(Name(spec.instrument)) + "'"};
+  }
+  return spec;
+}
+
+}  // namespace
+
+bool MatchesDevice(const std::string& wanted, const DeviceFacts& facts) {
+  if (wanted == "any") return facts.kind != "replay";
+  if (wanted.starts_with("replay:")) {
+    return facts.kind == "replay" &&
+           facts.toolchain.starts_with("replay " + FileName(wanted.substr(7)) + " ");
+  }
+  return wanted == facts.kind || wanted == facts.model || (!facts.uuid.empty() && wanted == facts.uuid);
+}
+
+Result<Bound> BindJob(const Job& job, const DeviceFacts& facts, const OperationLookup& lookup) {
+  Bound bound;
+  for (const Job::Entry& entry : job.tracks) {
+    const bool wanted =
+        std::any_of(entry.base.devices.begin(), entry.base.devices.end(),
+                    [&](const std::string& device) { return MatchesDevice(device, facts); });
+    if (!wanted) {
+      bound.reasons.push_back(entry.base.place + ": track '" + entry.base.label +
+                              "' is not for device " + facts.model);
+      continue;
+    }
+    std::string backend = entry.base.backend;
+    if (backend == "best") backend = facts.backend;
+    if (backend.empty()) {
+      return Error{entry.base.place + ": track '" + entry.base.label +
+                   "' leaves the backend to the device, and a replay has none; say backend = "
+                   "\"cuda\" or \"host\""};
+    }
+    if (!facts.backend.empty() && backend != facts.backend) {
+      bound.reasons.push_back(entry.base.place + ": track '" + entry.base.label + "' is for backend " +
+                              backend + ", device " + facts.model + " runs " + facts.backend);
+      continue;
+    }
+    const auto merged = entry.by_backend.find(backend);
+    const TrackRequest& request = merged == entry.by_backend.end() ? entry.base : merged->second;
+    auto operation = lookup(request.operation);
+    if (!operation) return Error{request.place + ": " + operation.error().message};
+    const Backend* found = (*operation)->FindBackend(backend);
+    if (found == nullptr) {
+      bound.reasons.push_back(request.place + ": operation " + request.operation + " has no backend " +
+                              backend);
+      continue;
+    }
+    auto spec = Bind(job, request, backend, facts, **operation);
+    if (!spec) return spec.error();
+    const Structure* structure = (*operation)->FindStructure(backend, spec->structure);
+    if (facts.needs_source && structure->source.empty()) {
+      bound.reasons.push_back(request.place + ": structure " + structure->file +
+                              " has no source, so only a replay can serve it");
+      continue;
+    }
+    bound.specs.push_back(*std::move(spec));
+  }
+  return bound;
+}
+
+bool SameTrack(const TrackSpec& a, const TrackSpec& b) {
+  return a.job == b.job && a.label == b.label && a.device_model == b.device_model;
+}
+
+std::optional<std::string> WhyNotResume(const TrackSpec& opened, const TrackSpec& wanted) {
+  const auto differs = [](const std::string& what, const std::string& was, const std::string& is) {
+    return what + " was '" + was + "' when the track was opened and is '" + is + "' now";
+  };
+  for (const auto& [file, digest] : opened.package) {
+    const auto now = wanted.package.find(file);
+    if (now == wanted.package.end()) return "file " + wanted.operation + "/" + file + " is gone";
+    if (now->second != digest) {
+      return "file " + wanted.operation + "/" + file + " has changed (" + digest.Short() + " then, " +
+             now->second.Short() + " now)";
+    }
+  }
+  for (const auto& [file, digest] : wanted.package) {
+    if (!opened.package.contains(file)) return "file " + wanted.operation + "/" + file + " is new";
+  }
+  if (opened.operation != wanted.operation) {
+    return differs("the operation", opened.operation, wanted.operation);
+  }
+  if (opened.shape != wanted.shape) return std::string("the shape has changed");
+  if (opened.backend != wanted.backend) return differs("the backend", opened.backend, wanted.backend);
+  if (opened.structure != wanted.structure) {
+    return differs("the structure", opened.structure, wanted.structure);
+  }
+  if (opened.toolchain != wanted.toolchain) {
+    return differs("the toolchain", opened.toolchain, wanted.toolchain);
+  }
+  if (opened.instrument != wanted.instrument) {
+    return differs("the instrument", std::string(Name(opened.instrument)),
+                   std::string(Name(wanted.instrument)));
+  }
+  if (opened.warmup != wanted.warmup || opened.iterations != wanted.iterations) {
+    return differs("warmup and iterations",
+                   std::to_string(opened.warmup) + " and " + std::to_string(opened.iterations),
+                   std::to_string(wanted.warmup) + " and " + std::to_string(wanted.iterations));
+  }
+  if (opened.policy != wanted.policy) return differs("the policy", opened.policy, wanted.policy);
+  if (opened.policy_parameters != wanted.policy_parameters) {
+    return std::string("the policy's parameters have changed");
+  }
+  if (opened.proposer != wanted.proposer) return differs("the proposer", opened.proposer, wanted.proposer);
+  if (opened.proposer_parameters != wanted.proposer_parameters) {
+    return std::string("the proposer's parameters have changed");
+  }
+  if (opened.seed != wanted.seed) {
+    return differs("the seed", std::to_string(opened.seed), std::to_string(wanted.seed));
+  }
+  if (opened.start != wanted.start) {
+    return differs("the start configuration", opened.start.Text(), wanted.start.Text());
+  }
+  return std::nullopt;
+}
+
+std::map<std::string, Digest> BoundFiles(const Operation& operation, const std::string& backend) {
+  std::map<std::string, Digest> bound;
+  for (const auto& [file, digest] : operation.Digests()) {
+    const std::size_t slash = file.find('/');
+    if (slash == std::string::npos || file.substr(0, slash) == backend) bound.emplace(file, digest);
+  }
+  return bound;
+}
+
+std::string TrackTitle(const TrackSpec& spec) { return spec.label + " on " + spec.device_model; }
+
+}  // namespace pawl

@@ -1,0 +1,46 @@
+#pragma once
+// Binds a job's tracks to a device: which tracks it can serve, and all that each is then held to.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "coordinator/search/job.h"
+#include "kernels/operation.h"
+#include "schema/event.h"
+#include "schema/report.h"
+#include "schema/result.h"
+
+namespace pawl {
+
+// Finds a package by name; errors are the loader's.
+using OperationLookup =
+    std::function<Result<std::shared_ptr<const Operation>>(const std::string& name)>;
+
+struct Bound {
+  std::vector<TrackSpec> specs;      // in the job's order
+  std::vector<std::string> reasons;  // why each other track cannot use the device, a line each
+};
+
+// Whether one of a job's `devices` entries means this device: "any" (every one that is no replay), its
+// kind, its model, or "replay:FILE" by the file's name.
+bool MatchesDevice(const std::string& wanted, const DeviceFacts& facts);
+
+// Errors: what is wrong with the job or a package on this device, whatever the track.
+Result<Bound> BindJob(const Job& job, const DeviceFacts& facts, const OperationLookup& lookup);
+
+// Whether two specs are the same track of the same job, resumed: job, label and device model.
+bool SameTrack(const TrackSpec& a, const TrackSpec& b);
+
+// nullopt when `wanted` may go on with `opened`; else what differs, by name. Budgets may differ.
+std::optional<std::string> WhyNotResume(const TrackSpec& opened, const TrackSpec& wanted);
+
+// The package's files that a track of this backend rests on.
+std::map<std::string, Digest> BoundFiles(const Operation& operation, const std::string& backend);
+
+// "matmul 512x512x512 f32 on AMD EPYC (2 cores)": how people know a track.
+std::string TrackTitle(const TrackSpec& spec);
+
+}  // namespace pawl

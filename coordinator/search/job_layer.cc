@@ -1,0 +1,220 @@
+#include "coordinator/search/job_layer.h"
+
+#include <limits>
+
+#include "kernels/document.h"
+
+namespace pawl {
+namespace {
+
+constexpr std::int64_t kMost32 = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kMost64 = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kDayMs = 24 * 3'600'000;
+
+// Takes an optional whole number into a field of any integer type. False: `error` is set.
+template <typename T>
+Status TakeInteger(Table& table, std::string_view key, std::int64_t low, std::int64_t high,
+                   std::optional<T>& into) {
+  auto value = table.OptionalInteger(key, low, high);
+  if (!value) return value.error();
+  if (*value) into = static_cast<T>(**value);
+  return {};
+}
+
+Status TakeString(Table& table, std::string_view key, std::optional<std::string>& into) {
+  auto value = table.OptionalString(key);
+  if (!value) return value.error();
+  if (*value && (*value)->empty()) {
+    return Error{table.PlaceOf(key).Text() + ": " + std::string(key) + " is empty"};
+  }
+  if (*value) into = **value;
+  return {};
+}
+
+Status TakeRule(Table& table, std::string_view key, RuleLayer& into) {
+  auto sub = table.OptionalSub(key);
+  if (!sub) return sub.error();
+  if (*sub == nullptr) return {};
+  if (Status taken = TakeString(**sub, "name", into.name); !taken) return taken;
+  for (const std::string& name : (*sub)->Keys()) {
+    if (name == "name") continue;
+    auto node = (*sub)->OptionalNode(name);
+    if (!node) return node.error();
+    const auto& value = (*node)->value;
+    if (const bool* flag = std::get_if<bool>(&value)) {
+      into.parameters[name] = *flag ? 1.0 : 0.0;
+    } else if (const std::int64_t* whole = std::get_if<std::int64_t>(&value)) {
+      into.parameters[name] = static_cast<double>(*whole);
+    } else if (const double* real = std::get_if<double>(&value)) {
+      into.parameters[name] = *real;
+    } else if (const std::string* word = std::get_if<std::string>(&value)) {
+      into.parameters[name] = *word;
+    } else {
+      return Error{(*node)->place.Text() + ": " + name + " is a list or a table; a number or a word is wanted"};
+    }
+    into.places.emplace_back(name, (*node)->place.Text());
+  }
+  return {};
+}
+
+Status TakeShape(Table& table, JobLayer& layer) {
+  auto sub = table.OptionalSub("shape");
+  if (!sub) return sub.error();
+  if (*sub == nullptr) return {};
+  layer.shape.emplace();
+  for (const std::string& letter : (*sub)->Keys()) {
+    auto extent = (*sub)->Integer(letter, 1, std::int64_t{1} << 32);
+    if (!extent) return extent.error();
+    layer.shape->push_back({letter, *extent});
+  }
+  return {};
+}
+
+Status TakeWords(Table& table, JobLayer& layer) {
+  auto dtype = table.OptionalString("dtype");
+  if (!dtype) return dtype.error();
+  if (*dtype) {
+    for (const DType known : {DType::kF32, DType::kF64, DType::kI32, DType::kU32}) {
+      if (Name(known) == **dtype) layer.dtype = known;
+    }
+    if (!layer.dtype) {
+      return Error{table.PlaceOf("dtype").Text() + ": unknown dtype '" + **dtype +
+                   "'; f32, f64, i32 or u32 is wanted"};
+    }
+  }
+  auto instrument = table.OptionalString("instrument");
+  if (!instrument) return instrument.error();
+  if (*instrument) {
+    layer.instrument = ParseInstrument(**instrument);
+    if (!layer.instrument) {
+      return Error{table.PlaceOf("instrument").Text() + ": unknown instrument '" + **instrument +
+                   "'; cpu_time, wall_time, event_span, kernel_time or graph_time is wanted"};
+    }
+  }
+  if (Status taken = TakeString(table, "backend", layer.backend); !taken) return taken;
+  if (layer.backend && *layer.backend != "best" && *layer.backend != "host" && *layer.backend != "cuda") {
+    return Error{table.PlaceOf("backend").Text() + ": unknown backend '" + *layer.backend +
+                 "'; best, host or cuda is wanted"};
+  }
+  return {};
+}
+
+Status TakeDevices(Table& table, const std::string& folder, JobLayer& layer) {
+  auto devices = table.OptionalStrings("devices");
+  if (!devices) return devices.error();
+  if (!*devices) return {};
+  if ((*devices)->empty()) {
+    return Error{table.PlaceOf("devices").Text() + ": devices is empty; [\"any\"] means every one there is"};
+  }
+  for (std::string& device : **devices) {
+    constexpr std::string_view kReplay = "replay:";
+    if (device.starts_with(kReplay) && !device.substr(kReplay.size()).starts_with("/") && !folder.empty()) {
+      device = std::string(kReplay) + folder + "/" + device.substr(kReplay.size());
+    }
+  }
+  layer.devices = std::move(**devices);
+  return {};
+}
+
+Status TakeStart(Table& table, JobLayer& layer) {
+  auto sub = table.OptionalSub("start");
+  if (!sub) return sub.error();
+  if (*sub == nullptr) return {};
+  for (const std::string& knob : (*sub)->Keys()) {
+    auto node = (*sub)->OptionalNode(knob);
+    if (!node) return node.error();
+    auto value = ToKnobValue(**node);
+    if (!value) return value.error();
+    layer.start.emplace_back(knob, *std::move(value));
+  }
+  return {};
+}
+
+Status TakeLimits(Table& table, JobLayer& layer) {
+  auto budget = table.OptionalSub("budget");
+  if (!budget) return budget.error();
+  if (*budget != nullptr) {
+    if (Status taken = TakeInteger(**budget, "generations", 1, kMost32, layer.generations); !taken) return taken;
+    if (Status taken = TakeInteger(**budget, "stale", 1, kMost32, layer.stale); !taken) return taken;
+    auto minutes = (*budget)->OptionalNumber("minutes", 1e-6, 1e9);
+    if (!minutes) return minutes.error();
+    layer.minutes = *minutes;
+  }
+  auto deadlines = table.OptionalSub("deadlines");
+  if (!deadlines) return deadlines.error();
+  if (*deadlines != nullptr) {
+    for (const auto& [key, into] : {std::pair{"build_ms", &layer.build_ms}, {"check_ms", &layer.check_ms},
+                                    {"run_ms", &layer.run_ms}}) {
+      if (Status taken = TakeInteger(**deadlines, key, 100, kDayMs, *into); !taken) return taken;
+    }
+  }
+  return {};
+}
+
+void LayRule(const RuleLayer& over, std::string& name, Parameters& parameters) {
+  if (over.name && *over.name != name) {
+    name = *over.name;
+    parameters.clear();
+  }
+  for (const auto& [key, value] : over.parameters) parameters[key] = value;
+}
+
+}  // namespace
+
+Result<JobLayer> ReadLayer(Table& table, const std::string& folder) {
+  JobLayer layer;
+  layer.place = table.place().Text();
+  for (const auto& [key, into] : {std::pair{"label", &layer.label}, {"operation", &layer.operation},
+                                  {"structure", &layer.structure}}) {
+    if (Status taken = TakeString(table, key, *into); !taken) return taken.error();
+  }
+  if (Status taken = TakeWords(table, layer); !taken) return taken.error();
+  if (Status taken = TakeShape(table, layer); !taken) return taken.error();
+  if (Status taken = TakeDevices(table, folder, layer); !taken) return taken.error();
+  if (Status taken = TakeInteger(table, "warmup", 0, 1'000'000, layer.warmup); !taken) return taken.error();
+  if (Status taken = TakeInteger(table, "iterations", 1, 1'000'000, layer.iterations); !taken) {
+    return taken.error();
+  }
+  if (Status taken = TakeInteger(table, "seed", 0, kMost64, layer.seed); !taken) return taken.error();
+  if (Status taken = TakeRule(table, "policy", layer.policy); !taken) return taken.error();
+  if (Status taken = TakeRule(table, "proposer", layer.proposer); !taken) return taken.error();
+  if (Status taken = TakeStart(table, layer); !taken) return taken.error();
+  if (Status taken = TakeLimits(table, layer); !taken) return taken.error();
+  auto confirm = table.OptionalBool("confirm");
+  if (!confirm) return confirm.error();
+  layer.confirm = *confirm;
+  return layer;
+}
+
+void Lay(const JobLayer& over, TrackRequest& request) {
+  if (over.label) request.label = *over.label;
+  if (over.operation) request.operation = *over.operation;
+  if (over.backend) request.backend = *over.backend;
+  if (over.structure) request.structure = *over.structure;
+  if (over.shape) request.shape = *over.shape;
+  if (over.dtype) request.dtype = *over.dtype;
+  if (over.devices) request.devices = *over.devices;
+  if (over.instrument) request.instrument = over.instrument;
+  if (over.warmup) request.warmup = over.warmup;
+  if (over.iterations) request.iterations = over.iterations;
+  LayRule(over.policy, request.policy, request.policy_parameters);
+  LayRule(over.proposer, request.proposer, request.proposer_parameters);
+  if (over.seed) request.seed = *over.seed;
+  if (over.generations) request.budget.generations = *over.generations;
+  if (over.minutes) request.budget.minutes = *over.minutes;
+  if (over.stale) request.budget.stale = *over.stale;
+  for (const auto& [knob, value] : over.start) {
+    std::erase_if(request.start, [&](const auto& setting) { return setting.first == knob; });
+    request.start.emplace_back(knob, value);
+  }
+  if (over.confirm) request.confirm = *over.confirm;
+  if (over.build_ms || over.check_ms || over.run_ms) {
+    Deadlines deadlines = request.deadlines.value_or(Deadlines{});
+    deadlines.build_ms = over.build_ms.value_or(deadlines.build_ms);
+    deadlines.check_ms = over.check_ms.value_or(deadlines.check_ms);
+    deadlines.run_ms = over.run_ms.value_or(deadlines.run_ms);
+    request.deadlines = deadlines;
+  }
+}
+
+}  // namespace pawl

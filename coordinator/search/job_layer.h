@@ -1,0 +1,49 @@
+#pragma once
+// One table of a job file: what it says, and nothing it leaves out. Layers laid over each other make a
+// track's request.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "coordinator/search/job.h"
+#include "schema/event.h"
+#include "schema/result.h"
+
+namespace pawl {
+
+class Table;
+
+// A [policy] or [proposer] table.
+struct RuleLayer {
+  std::optional<std::string> name;
+  Parameters parameters;
+  std::vector<std::pair<std::string, std::string>> places;  // of the parameters, for messages
+};
+
+struct JobLayer {
+  std::optional<std::string> label, operation, backend, structure;
+  std::optional<std::vector<Scalar>> shape;
+  std::optional<DType> dtype;
+  std::optional<std::vector<std::string>> devices;
+  std::optional<Instrument> instrument;
+  std::optional<std::uint32_t> warmup, iterations;
+  RuleLayer policy, proposer;
+  std::optional<std::uint64_t> seed;
+  std::optional<std::uint32_t> generations, stale;
+  std::optional<double> minutes;
+  std::vector<std::pair<std::string, KnobValue>> start;
+  std::optional<bool> confirm;
+  std::optional<std::uint32_t> build_ms, check_ms, run_ms;
+  std::string place;  // of the table
+};
+
+// Takes every setting of a track out of `table`. `folder`: what a replay's file is relative to.
+Result<JobLayer> ReadLayer(Table& table, const std::string& folder);
+
+// `over` laid on `request`. Naming another policy or proposer drops the parameters of the one before.
+void Lay(const JobLayer& over, TrackRequest& request);
+
+}  // namespace pawl
