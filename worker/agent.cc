@@ -141,6 +141,8 @@ void Agent::State::OnMessage(const BeatAck& ack) {
 }
 
 void Agent::State::OnMessage(const Ack& ack) {
+  spdlog::info("event=acknowledged report={} {} seq={}", ack.report.Hex(), Text(ack.key),
+               ack.head.seq.value);
   spool.Remove(ack.report);
   sent.erase(ack.report);
   if (const Status remembered = spool.Remember(ack.head); !remembered) {

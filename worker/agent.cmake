@@ -8,3 +8,8 @@ pawl_library(pawl_replay
   LINK pawl_schema LINK_PRIVATE nlohmann_json::nlohmann_json ZLIB::ZLIB)
 pawl_library(pawl_agent SOURCES agent.cc agent_work.cc HEADERS agent.h agent_state.h
   LINK pawl_link pawl_spool pawl_runner LINK_PRIVATE spdlog::spdlog)
+
+# Links neither RocksDB nor a TOML parser.
+add_executable(pawl-worker main.cc)
+target_link_libraries(pawl-worker PRIVATE pawl_agent pawl_runner CLI11::CLI11 spdlog::spdlog
+  nlohmann_json::nlohmann_json)

@@ -1,0 +1,309 @@
+// pawl-worker: options, signals and the loop around an agent. The same program is the runner child
+// (`--runner`, worker/runner.h), which an agent starts; nobody types that.
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <climits>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <exception>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "worker/agent.h"
+#include "worker/device.h"
+#include "worker/evidence.h"
+#include "worker/link.h"
+#include "worker/process_child.h"
+#include "worker/runner.h"
+#include "worker/spool.h"
+
+namespace pawl {
+namespace {
+
+constexpr int kExitUsage = 2;
+constexpr int kExitFailed = static_cast<int>(AgentEnd::kFailed);
+constexpr std::int64_t kSlotWaitMs = 5'000;  // for a worker that was killed a moment ago to be gone
+constexpr std::int64_t kSlotPauseMs = 50;
+
+struct Options {
+  std::string endpoint;
+  std::string device = "host";
+  std::uint32_t slot = 0;
+  std::string state;
+  std::string cores;
+  std::uint64_t evidence_mb = 1'024;
+  std::uint64_t cache_mb = 2'048;
+  std::uint32_t orders_per_runner = 0;
+  bool list_devices = false;
+  bool json = false;
+  bool verbose = false;
+};
+
+int Fail(const std::string& line, int code = kExitFailed) {
+  std::fprintf(stderr, "pawl-worker: %s\n", line.c_str());
+  return code;
+}
+
+std::int64_t NowMs() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::int64_t>(now.tv_sec) * 1'000 + now.tv_nsec / 1'000'000;
+}
+
+// "0-3,6" -> 0 1 2 3 6.
+Result<std::vector<int>> ParseCores(std::string_view text) {
+  const Error wrong{"--cores \"" + std::string(text) +
+                    "\": wanted numbers and ranges, as in 0-3,6"};
+  std::vector<int> cores;
+  while (!text.empty()) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    const std::string_view part = text.substr(0, comma);
+    text.remove_prefix(std::min(comma + 1, text.size()));
+    int first = 0, last = 0;
+    const char* const end = part.data() + part.size();
+    auto [at, error] = std::from_chars(part.data(), end, first);
+    if (error != std::errc() || first < 0) return wrong;
+    last = first;
+    if (at != end) {
+      if (*at != '-') return wrong;
+      const auto range = std::from_chars(at + 1, end, last);
+      if (range.ec != std::errc() || range.ptr != end) return wrong;
+    }
+    if (last < first || last >= 4'096) return wrong;
+    for (int core = first; core <= last; ++core) cores.push_back(core);
+  }
+  return cores;
+}
+
+std::string HostName() {
+  char name[HOST_NAME_MAX + 1] = "";
+  if (gethostname(name, sizeof name - 1) != 0 || name[0] == '\0') return "localhost";
+  return name;
+}
+
+// "replay:data/gemm.csv.gz?seed=1" -> "replay-gemm.csv.gz": a word for ids, the same at every
+// start.
+std::string Slug(const std::string& device) {
+  std::string name = device.substr(0, device.find('?'));
+  if (const std::size_t colon = name.find(':'); colon != std::string::npos) {
+    const std::string rest = name.substr(colon + 1);
+    name = name.substr(0, colon) + "-" + rest.substr(rest.rfind('/') + 1);
+  }
+  for (char& c : name) {
+    if (c <= ' ' || c > '~' || c == '/') c = '_';
+  }
+  return name.substr(0, 40);
+}
+
+Result<BootId> DrawBootId() {
+  std::uint64_t bits = 0;
+  if (getrandom(&bits, sizeof bits, 0) != static_cast<ssize_t>(sizeof bits)) {
+    return Error{std::string("getrandom: ") + std::strerror(errno)};
+  }
+  char hex[17];
+  std::snprintf(hex, sizeof hex, "%016llx", static_cast<unsigned long long>(bits));
+  return BootId(hex);
+}
+
+std::string DefaultState() {
+  if (const char* folder = std::getenv("XDG_STATE_HOME"); folder && *folder) {
+    return std::string(folder) + "/pawl";
+  }
+  if (const char* home = std::getenv("HOME"); home && *home) {
+    return std::string(home) + "/.local/state/pawl";
+  }
+  return "pawl-state";
+}
+
+int ListTheDevices(bool as_json) {
+  for (const DeviceListing& device : ListDevices()) {
+    const DeviceFacts& facts = device.facts;
+    if (!as_json) {
+      std::printf("%-8s %s\n", device.name.c_str(),
+                  device.problem.empty() ? (facts.model + "; " + facts.toolchain).c_str()
+                                         : device.problem.c_str());
+      continue;
+    }
+    nlohmann::ordered_json json;
+    json["name"] = device.name;
+    json["kind"] = facts.kind;
+    json["model"] = facts.model;
+    json["uuid"] = facts.uuid;
+    json["toolchain"] = facts.toolchain;
+    json["backend"] = facts.backend;
+    json["instruments"] = nlohmann::json::array();
+    for (const Instrument instrument : facts.instruments) {
+      json["instruments"].push_back(std::string(Name(instrument)));
+    }
+    json["cores"] = facts.cores;
+    json["peak_gflops"] = facts.peak_gflops;
+    json["peak_gbytes_per_s"] = facts.peak_gbytes_per_s;
+    json["problem"] = device.problem;
+    std::printf("%s\n",
+                json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+  }
+  return 0;
+}
+
+Result<std::unique_ptr<Spool>> OpenSpool(const Options& options) {
+  const std::string folder = options.state + "/spool/" + std::to_string(options.slot);
+  const std::int64_t until = NowMs() + kSlotWaitMs;
+  while (true) {
+    Result<std::unique_ptr<Spool>> spool = Spool::Open(folder);
+    if (spool || spool.error().advice != Advice::kRetry || NowMs() >= until) return spool;
+    poll(nullptr, 0, kSlotPauseMs);
+  }
+}
+
+// Signals come as reads of a descriptor; nothing is interrupted. Before any thread is started.
+int StopSignals() {
+  sigset_t stops;
+  sigemptyset(&stops);
+  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGUSR1}) sigaddset(&stops, number);
+  sigprocmask(SIG_BLOCK, &stops, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  return signalfd(-1, &stops, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+int Work(const Options& options) {
+  const int signals = StopSignals();
+  if (signals < 0) return Fail(std::string("signalfd: ") + std::strerror(errno));
+
+  const Result<std::vector<int>> cores = ParseCores(options.cores);
+  if (!cores) return Fail(cores.error().message, kExitUsage);
+  const Result<BootId> boot = DrawBootId();
+  if (!boot) return Fail(boot.error().message);
+  Result<std::unique_ptr<Link>> link = ConnectLink(options.endpoint);
+  if (!link) return Fail(link.error().message);
+  Result<std::unique_ptr<Spool>> spool = OpenSpool(options);
+  if (!spool) return Fail(spool.error().message);
+  std::unique_ptr<Evidence> evidence;
+  if (options.evidence_mb > 0) {
+    auto opened = Evidence::Open(options.state + "/evidence", options.evidence_mb << 20);
+    if (!opened) return Fail(opened.error().message);
+    evidence = std::move(*opened);
+  }
+
+  ProcessChildOptions runner;
+  runner.device = options.device;
+  runner.device_options.scratch = options.state + "/scratch-" + std::to_string(options.slot);
+  runner.device_options.cache = options.state + "/cache";
+  runner.device_options.cache_bytes = options.cache_mb << 20;
+  runner.device_options.cores = *cores;
+  const std::unique_ptr<Child> child = MakeProcessChild(runner);
+
+  AgentOptions agent_options;
+  agent_options.host = HostName();
+  agent_options.worker = WorkerId(agent_options.host.substr(0, 64) + "/" + Slug(options.device) +
+                                  "/" + std::to_string(options.slot));
+  agent_options.boot = *boot;
+  agent_options.version = PAWL_VERSION;
+  agent_options.reorders_per_child = options.orders_per_runner;
+  spdlog::info("event=start worker={} boot={} version={} connect={} state={}",
+               agent_options.worker.value, boot->value, PAWL_VERSION, options.endpoint,
+               options.state);
+
+  Agent agent(agent_options, **link, *child, **spool, evidence.get());
+  agent.Start(NowMs());
+  while (agent.ended() == AgentEnd::kRunning) {
+    std::int64_t wait = std::clamp<std::int64_t>(agent.NextDeadline() - NowMs(), 0, 3'600'000);
+    if ((*link)->Ready()) wait = 0;
+    pollfd ready[] = {{signals, POLLIN, 0}, {(*link)->fd(), POLLIN, 0}, {child->fd(), POLLIN, 0}};
+    poll(ready, std::size(ready), static_cast<int>(wait));
+    signalfd_siginfo signal{};
+    while (read(signals, &signal, sizeof signal) == static_cast<ssize_t>(sizeof signal)) {
+      spdlog::info("event=signal number={}", signal.ssi_signo);
+      agent.OnStop(NowMs());
+    }
+    const std::int64_t now = NowMs();
+    if (now >= agent.NextDeadline()) {
+      agent.OnTick(now);
+    } else {
+      agent.OnReadable(now);
+    }
+  }
+  spdlog::info("event=end code={}", static_cast<int>(agent.ended()));
+  if (agent.ended() == AgentEnd::kDone) return 0;
+  return Fail(agent.why(), static_cast<int>(agent.ended()));
+}
+
+int Main(int argc, char** argv) {
+  if (const auto command = ParseRunnerArguments(argc, argv)) {
+    if (!*command) return Fail(command->error().message, kExitUsage);
+    return RunnerMain(**command);
+  }
+
+  Options options;
+  options.state = DefaultState();
+  CLI::App app("Measures what a pawl coordinator asks for, on one device.", "pawl-worker");
+  app.set_version_flag("--version", std::string("pawl-worker ") + PAWL_VERSION);
+  app.set_config("--config", "", "file of these options, name = value, a line each");
+  app.add_option("--connect", options.endpoint,
+                 "ipc:///PATH or tcp://127.0.0.1:PORT of the coordinator");
+  app.add_option("--device", options.device, "host, or replay:FILE")->capture_default_str();
+  app.add_option("--slot", options.slot, "number that tells workers of one state folder apart")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 65'535));
+  app.add_option("--state", options.state, "folder of spool, evidence and cache")
+      ->capture_default_str();
+  app.add_option("--cores", options.cores,
+                 "cores to measure on, as in 0-3,6 (default: all allowed ones)");
+  app.add_option("--evidence-mb", options.evidence_mb, "raw samples kept, at most; 0: none")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1 << 20));
+  app.add_option("--cache-mb", options.cache_mb, "objects and reference outputs kept, at most")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1 << 24));
+  app.add_option("--orders-per-runner", options.orders_per_runner,
+                 "a fresh process after this many orders; 0: only when one is needed")
+      ->capture_default_str();
+  app.add_flag("--list-devices", options.list_devices,
+               "what this machine can measure on, and exit");
+  app.add_flag("--json", options.json, "with --list-devices: one JSON object a line");
+  app.add_flag("--verbose", options.verbose, "log every order and report");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    return Fail(std::string(error.what()) + "; see pawl-worker --help", kExitUsage);
+  }
+  if (options.list_devices) return ListTheDevices(options.json);
+  if (options.endpoint.empty())
+    return Fail("--connect is missing; see pawl-worker --help", kExitUsage);
+
+  auto log = spdlog::stderr_logger_st("pawl-worker");
+  log->set_pattern("%Y-%m-%dT%H:%M:%S.%e %l slot=" + std::to_string(options.slot) + " %v");
+  log->set_level(options.verbose ? spdlog::level::debug : spdlog::level::info);
+  spdlog::set_default_logger(log);
+  return Work(options);
+}
+
+}  // namespace
+}  // namespace pawl
+
+int main(int argc, char** argv) {
+  try {
+    return pawl::Main(argc, argv);
+  } catch (const std::exception& error) {
+    return pawl::Fail(std::string("unexpected: ") + error.what());
+  }
+}
