@@ -13,7 +13,8 @@ namespace {
 constexpr int kMostSteps = 128;
 
 std::string Unstable(std::uint32_t voids, const std::string& last) {
-  return "unstable: " + std::to_string(voids) + " voids in a row" +
+  return "unstable: " + std::to_string(voids) +
+         (voids == 1 ? " void in a row" : " voids in a row") +
          (last.empty() ? "" : ", the last: " + last);
 }
 
