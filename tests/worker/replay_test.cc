@@ -1,23 +1,18 @@
+// What a replay device reads and what it answers.
+
 #include "worker/device/replay/replay.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <zlib.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <ctime>
-#include <filesystem>
-#include <fstream>
-#include <string>
 
-#include "worker/device/replay/noise.h"
+#include "tests/worker/replay_orders.h"
 
 namespace pawl {
 namespace {
 
-namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -31,25 +26,6 @@ const std::string kLayerNorm = kData + "layer_norm-ledger.json";
 const std::string kGemm = kData + "gemm.RTX_2080_Ti.csv.gz";
 const std::string kConvolution = kData + "convolution.RTX_2080_Ti.csv.gz";
 
-std::unique_ptr<Device> MustOpen(const std::string& argument) {
-  Result<std::unique_ptr<Device>> device = OpenReplay(argument, {});
-  CHECK(device.has_value(), device.error().message);
-  return std::move(*device);
-}
-
-std::string ErrorOf(const std::string& argument) {
-  const Result<std::unique_ptr<Device>> device = OpenReplay(argument, {});
-  CHECK(!device.has_value(), argument);
-  CHECK(device.error().message.find('\n') == std::string::npos, device.error().message);
-  return device.error().message;
-}
-
-Execution Ask(Device& device, const Order& order) {
-  Result<Execution> execution = device.Execute(order, [](Stage, ArmRole) {});
-  CHECK(execution.has_value(), execution.error().message);
-  return std::move(*execution);
-}
-
 Configuration Matmul(bool transpose_a, bool quad_stage, std::int64_t k_step, Tuple block = {64, 64},
                      const std::string& staging = "guarded") {
   return Configuration{{{"transpose_a", transpose_a},
@@ -62,33 +38,6 @@ Configuration Matmul(bool transpose_a, bool quad_stage, std::int64_t k_step, Tup
 
 Configuration LayerNorm(std::int64_t warps_per_row, std::int64_t threads) {
   return Configuration{{{"warps_per_row", warps_per_row}, {"threads", threads}}};
-}
-
-// Committed, candidate, incumbent, rotated left by the round's number: the field note's rounds.
-std::vector<RoundPlan> NoteRounds(std::uint32_t rounds) {
-  std::vector<RoundPlan> plans;
-  for (std::uint32_t r = 0; r < rounds; ++r) {
-    RoundPlan plan;
-    for (std::uint32_t i = 0; i < 3; ++i) plan.visits.push_back(VisitPlan{(r + i) % 3, 0});
-    plans.push_back(plan);
-  }
-  return plans;
-}
-
-Order MeasureOrder(const Configuration& candidate, const Configuration& incumbent,
-                   std::vector<RoundPlan> rounds = NoteRounds(3)) {
-  Order order;
-  order.track = TrackId(1);
-  order.generation = Generation(1);
-  order.attempt = Attempt(1);
-  order.scalars = {{"m", 1024}, {"n", 1024}, {"k", 1024}};
-  order.buffers = {Buffer{"A", DType::kF32, BufferRole::kInput, {1024, 1024}, {}},
-                   Buffer{"C", DType::kF32, BufferRole::kOutput, {1024, 1024}, {}}};
-  order.arms = {Arm{ArmRole::kCommitted, "committed", {}, std::nullopt, {}},
-                Arm{ArmRole::kCandidate, "candidate", candidate, std::nullopt, {}},
-                Arm{ArmRole::kIncumbent, "incumbent", incumbent, std::nullopt, {}}};
-  order.rounds = std::move(rounds);
-  return order;
 }
 
 double Median(std::vector<double> values) {
@@ -252,13 +201,6 @@ Configuration Gemm(std::vector<std::int64_t> values) {
   return configuration;
 }
 
-Order TableOrder(const Configuration& committed, const Configuration& candidate,
-                 const Configuration& incumbent) {
-  Order order = MeasureOrder(candidate, incumbent);
-  order.arms[0].configuration = committed;
-  return order;
-}
-
 const Configuration kGemmFirst = Gemm({16, 16, 8, 8, 8, 8, 1, 1, 0, 0});
 const Configuration kGemmSecond = Gemm({16, 16, 8, 8, 8, 8, 1, 1, 1, 0});
 const Configuration kGemmBest = Gemm({128, 128, 16, 8, 16, 32, 8, 4, 0, 1});
@@ -300,25 +242,21 @@ TEST(ReplayTable, IsNotAtItsEndWhereAConfigurationIsMissing) {
                "the committed kernel has no knobs to look it up by", false);
 }
 
-class ReplayFile : public ::testing::Test {
- protected:
-  ReplayFile() {
-    std::string pattern = (fs::temp_directory_path() / "pawl-replay-XXXXXX").string();
-    CHECK(mkdtemp(pattern.data()) != nullptr);
-    folder_ = pattern;
-  }
-  ~ReplayFile() override { fs::remove_all(folder_); }
-
-  std::string Write(const std::string& name, const std::string& bytes) {
-    const std::string path = folder_ + "/" + name;
-    std::ofstream(path, std::ios::binary) << bytes;
-    return path;
-  }
-
-  std::string folder_;
-};
-
-Configuration X(std::int64_t x) { return Configuration{{{"x", x}}}; }
+TEST(ReplayTable, ReadsTheFailuresOfAPublishedTable) {
+  const auto convolution = [](std::int64_t tile_size_y) {
+    return Configuration{{{"block_size_x", std::int64_t{8}},
+                          {"block_size_y", std::int64_t{32}},
+                          {"read_only", false},
+                          {"tile_size_x", std::int64_t{4}},
+                          {"tile_size_y", tile_size_y},
+                          {"use_padding", true}}};
+  };
+  const auto device = MustOpen(kConvolution);
+  const Report report =
+      Ask(*device, TableOrder(convolution(1), convolution(5), convolution(1))).report;
+  EXPECT_EQ(report.outcome.kind, OutcomeKind::kBuildFailed);
+  EXPECT_EQ(report.outcome.arm, ArmRole::kCandidate);
+}
 
 TEST_F(ReplayFile, TableFailuresAreTheArmsOutcome) {
   const auto device = MustOpen(
@@ -406,150 +344,8 @@ TEST_F(ReplayFile, SaysWhatItCannotOpen) {
   EXPECT_THAT(ErrorOf(Write("plain.csv.gz", "x,status,time_ms\n")), HasSubstr(":1: the gzip data"));
 }
 
-std::vector<double> Medians(const Report& report) {
-  std::vector<double> medians;
-  for (const RoundMedians& round : report.rounds) {
-    for (const VisitMedian& visit : round.visits) medians.push_back(visit.median_us);
-  }
-  return medians;
-}
-
-const char* const kNoise = "?seed=7&jitter=0.01&boost=0.1&drift=0.01&throttle=0.05&cold=0.06";
-
-TEST(ReplayNoise, IsTheSameForAnOrderAskedAgainInAnotherProcessAndAttempt) {
-  Order order = TableOrder(kGemmFirst, kGemmBest, kGemmSecond);
-  const auto first = MustOpen(kGemm + kNoise);
-  const std::vector<double> medians = Medians(Ask(*first, order).report);
-  for (std::uint32_t generation = 2; generation < 20; ++generation) {
-    order.generation = Generation(generation);
-    Ask(*first, order);
-  }
-  order.generation = Generation(1);
-  order.attempt = Attempt(5);
-  order.fresh_process = true;
-  EXPECT_EQ(Medians(Ask(*first, order).report), medians);
-  EXPECT_EQ(Medians(Ask(*MustOpen(kGemm + kNoise), order).report), medians);
-}
-
-TEST(ReplayNoise, DiffersWithSeedTrackGenerationBatchAndKind) {
-  const Order order = TableOrder(kGemmFirst, kGemmBest, kGemmSecond);
-  const auto device = MustOpen(kGemm + kNoise);
-  const std::vector<double> medians = Medians(Ask(*device, order).report);
-  Order other = order;
-  other.track = TrackId(2);
-  EXPECT_NE(Medians(Ask(*device, other).report), medians);
-  other = order;
-  other.generation = Generation(2);
-  EXPECT_NE(Medians(Ask(*device, other).report), medians);
-  other = order;
-  other.batch = 1;
-  EXPECT_NE(Medians(Ask(*device, other).report), medians);
-  other = order;
-  other.kind = OrderKind::kConfirm;
-  EXPECT_NE(Medians(Ask(*device, other).report), medians);
-  EXPECT_NE(Medians(Ask(*MustOpen(kGemm + "?seed=8&jitter=0.01"), order).report),
-            Medians(Ask(*MustOpen(kGemm + "?seed=7&jitter=0.01"), order).report));
-}
-
-TEST(ReplayNoise, IsPartOfTheToolchainThatATrackIsBoundTo) {
-  const std::string plain = MustOpen(kGemm)->Facts().toolchain;
-  EXPECT_EQ(MustOpen(kGemm + "?seed=3")->Facts().toolchain, plain);
-  EXPECT_EQ(MustOpen(kGemm + "?cold=0.06&seed=3")->Facts().toolchain, plain + " seed=3 cold=0.06");
-  EXPECT_EQ(MustOpen(kGemm + "?seed=3&noise=field&boost=0")->Facts().toolchain,
-            plain + " seed=3 jitter=0.005 throttle=0.004 drift=0.005 cold=0.06");
-}
-
-// Over many generations, the factors of one kind of noise.
-std::vector<double> FactorsOf(const Noise& noise, std::uint32_t generations, std::size_t visits) {
-  std::vector<double> factors;
-  Order order;
-  order.track = TrackId(1);
-  order.rounds = {RoundPlan{true, std::vector<VisitPlan>(visits)}};
-  for (std::uint32_t g = 1; g <= generations; ++g) {
-    order.generation = Generation(g);
-    for (const double factor : noise.Factors(order)) factors.push_back(factor);
-  }
-  return factors;
-}
-
-TEST(ReplayNoise, JitterHasTheSpreadAskedForAndHeavyTails) {
-  const std::vector<double> factors = FactorsOf(Noise{1, 0.01, 0, 0, 0, 0}, 5000, 20);
-  double sum = 0, squares = 0;
-  int beyond_four = 0;
-  for (const double factor : factors) {
-    const double x = std::log(factor) / 0.01;
-    sum += x;
-    squares += x * x;
-    beyond_four += std::abs(x) > 4;
-  }
-  const double n = static_cast<double>(factors.size());
-  EXPECT_NEAR(sum / n, 0, 0.02);
-  EXPECT_NEAR(std::sqrt(squares / n), 1, 0.1);
-  // P(|t4| > 4 sqrt 2) = 0.48 %; a normal variable would be there 0.006 % of the time.
-  EXPECT_NEAR(beyond_four / n, 0.0048, 0.0015);
-}
-
-struct Runs {
-  double share = 0;   // of visits inside an excursion
-  double length = 0;  // mean, of those that begin and end inside an order
-  double least = 2, most = 0;
-};
-
-Runs RunsOf(const std::vector<double>& factors, std::size_t visits) {
-  Runs runs;
-  double inside = 0, begun = 0;
-  for (std::size_t i = 0; i < factors.size(); ++i) {
-    if (factors[i] == 1) continue;
-    ++inside;
-    runs.least = std::min(runs.least, factors[i]);
-    runs.most = std::max(runs.most, factors[i]);
-    if (i % visits == 0 || factors[i - 1] != factors[i]) ++begun;
-  }
-  runs.share = inside / static_cast<double>(factors.size());
-  runs.length = inside / begun;
-  return runs;
-}
-
-TEST(ReplayNoise, BoostsAreSixToTwelvePercentFastForOnePointSevenVisits) {
-  const Runs runs = RunsOf(FactorsOf(Noise{1, 0, 0.03, 0, 0, 0}, 500, 200), 200);
-  EXPECT_NEAR(runs.length, 1.7, 0.1);
-  EXPECT_NEAR(runs.share, 0.03 * 1.7 / (1 + 0.03 * 1.7), 0.005);
-  EXPECT_GE(runs.least, 0.88 - 1e-9);
-  EXPECT_LE(runs.most, 0.94 + 1e-9);
-}
-
-TEST(ReplayNoise, ThrottlingIsThreeToTenPercentSlowForTwelveVisits) {
-  const Runs runs = RunsOf(FactorsOf(Noise{1, 0, 0, 0.01, 0, 0}, 500, 200), 200);
-  EXPECT_NEAR(runs.length, 12, 1.5);
-  EXPECT_NEAR(runs.share, 0.12 / 1.12, 0.015);
-  EXPECT_GE(runs.least, 1.03 - 1e-9);
-  EXPECT_LE(runs.most, 1.10 + 1e-9);
-}
-
-TEST(ReplayNoise, AColdStartIsGoneAfterTenVisits) {
-  const std::vector<double> factors = FactorsOf(Noise{1, 0, 0, 0, 0, 0.06}, 1, 12);
-  ASSERT_THAT(factors, SizeIs(12));
-  EXPECT_NEAR(factors[0], 0.94, 1e-12);
-  EXPECT_NEAR(factors[5], 0.97, 1e-12);
-  for (int i = 1; i < 10; ++i) EXPECT_GT(factors[i], factors[i - 1]);
-  EXPECT_EQ(factors[10], 1);
-  EXPECT_EQ(factors[11], 1);
-}
-
-TEST(ReplayNoise, DriftIsSlowAndBounded) {
-  const std::vector<double> factors = FactorsOf(Noise{1, 0, 0, 0, 0.02, 0}, 200, 16);
-  double widest = 0;
-  for (std::size_t i = 0; i < factors.size(); ++i) {
-    widest = std::max(widest, std::abs(std::log(factors[i])));
-    const double before = i > 0 ? factors[i - 1] : factors[i];
-    EXPECT_LT(std::abs(std::log(factors[i] / before)), 0.02 * 0.05);
-  }
-  EXPECT_LE(widest, 0.02 + 1e-12);
-  EXPECT_GT(widest, 0.015);
-}
-
 TEST(ReplaySpeed, AnswersAnOrderInWellUnderAMillisecond) {
-  const auto device = MustOpen(kGemm + kNoise);
+  const auto device = MustOpen(kGemm + "?seed=7&noise=rough");
   Order order = TableOrder(kGemmFirst, kGemmBest, kGemmSecond);
   const std::clock_t start = std::clock();  // of this process: the machine may be busy
   const int orders = 2000;
