@@ -180,20 +180,6 @@ RoundPlan ReadRound(wire::RoundPlan::Reader in, const Place& at, const Order& or
   return value;
 }
 
-void WriteDeadlines(const Deadlines& value, wire::Order::Deadlines::Builder out) {
-  out.setBuildMs(value.build_ms);
-  out.setCheckMs(value.check_ms);
-  out.setRunMs(value.run_ms);
-}
-
-Deadlines ReadDeadlines(wire::Order::Deadlines::Reader in, const Place& at) {
-  Deadlines value;
-  value.build_ms = (at / "build_ms").Within(in.getBuildMs(), 1, kMaxDurationMs);
-  value.check_ms = (at / "check_ms").Within(in.getCheckMs(), 1, kMaxDurationMs);
-  value.run_ms = (at / "run_ms").Within(in.getRunMs(), 1, kMaxDurationMs);
-  return value;
-}
-
 }  // namespace
 
 void WriteKnobValue(const KnobValue& value, wire::KnobValue::Builder out) {

@@ -203,6 +203,19 @@ Launch ReadLaunch(wire::Launch::Reader in, const Place& at, std::size_t buffers,
 void WriteOrder(const Order& value, wire::Order::Builder out);
 Order ReadOrder(wire::Order::Reader in, const Place& at);
 
+// For the deadlines of orders and of tracks, which are two groups of equal fields.
+template <typename Builder>
+void WriteDeadlines(const Deadlines& value, Builder out) {
+  out.setBuildMs(value.build_ms);
+  out.setCheckMs(value.check_ms);
+  out.setRunMs(value.run_ms);
+}
+template <typename Reader>
+Deadlines ReadDeadlines(Reader in, const Place& at) {
+  return {(at / "build_ms").Within(in.getBuildMs(), 1, kMaxDurationMs),
+          (at / "check_ms").Within(in.getCheckMs(), 1, kMaxDurationMs),
+          (at / "run_ms").Within(in.getRunMs(), 1, kMaxDurationMs)};
+}
 std::size_t OrderWords(const Order& value);  // about what its bytes come to
 
 // codec_report.cc
