@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::uintmax_t kLargestFile = 4 << 20;
 constexpr int kDeepest = 32;
+constexpr std::size_t kLongestKey = 100;
 
 std::string Number(double value) {
   std::ostringstream text;
@@ -28,7 +29,7 @@ std::string Describe(const Node& node) {
     std::string operator()(std::int64_t number) const { return std::to_string(number); }
     std::string operator()(double number) const { return Number(number); }
     std::string operator()(const std::string& text) const {
-      return "'" + (text.size() > 60 ? text.substr(0, 60) + "..." : text) + "'";
+      return "'" + OneLine(text.size() > 60 ? text.substr(0, 60) + "..." : text) + "'";
     }
     std::string operator()(const Node::Array& array) const {
       return "an array of " + std::to_string(array.size());
@@ -146,6 +147,10 @@ Result<std::shared_ptr<Table>> Convert(const toml::table& table, const std::stri
   state->place = place;
   for (const auto& [key, node] : table) {
     const Place at = PlaceAt(key.source(), file, place);
+    if (key.length() > kLongestKey || OneLine(std::string(key.str())) != key.str()) {
+      return Error{at.Text() + ": a key of more than " + std::to_string(kLongestKey) +
+                   " characters, or with control characters in it"};
+    }
     Result<Node> converted = Convert(node, file, at, depth + 1);
     if (!converted) return converted.error();
     Table::State::Collect(*converted, state->below);
@@ -330,8 +335,7 @@ Result<std::shared_ptr<Table>> ParseToml(std::string_view text, const std::strin
     return Convert(table, file, Place{file, 0}, 0);
   } catch (const toml::parse_error& failed) {
     const Place place{file, static_cast<int>(failed.source().begin.line)};
-    std::string what(failed.description());
-    std::replace(what.begin(), what.end(), '\n', ' ');
+    std::string what = OneLine(std::string(failed.description()));
     if (!what.empty() && what[0] >= 'A' && what[0] <= 'Z')
       what[0] = static_cast<char>(what[0] + 32);
     return Error{place.Text() + ": " + what};

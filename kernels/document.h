@@ -73,6 +73,9 @@ Result<std::shared_ptr<Table>> ReadToml(const std::string& path);
 // A file's bytes (4 MiB at most). Errors: "PATH: no such file" and the like.
 Result<std::string> ReadText(const std::string& path);
 
+// Control characters, of quoted input, as spaces: messages are one line.
+std::string OneLine(std::string message);
+
 // The known name nearest to `name` by edit distance; empty when none is near.
 std::string Nearest(std::string_view name, const std::vector<std::string>& known);
 

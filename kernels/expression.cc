@@ -401,7 +401,7 @@ Expression::~Expression() = default;
 
 Result<Expression> Expression::Parse(std::string_view text, Scope& scope, const Place& place) {
   const auto refuse = [&](const std::string& why) {
-    return Error{place.Text() + ": in '" + std::string(text.substr(0, 200)) + "': " + why};
+    return Error{OneLine(place.Text() + ": in '" + std::string(text.substr(0, 200)) + "': " + why)};
   };
   if (text.size() > kLongestText) {
     return refuse("an expression of " + std::to_string(text.size()) + " characters; at most " +
@@ -469,7 +469,7 @@ Result<std::int64_t> Expression::Evaluate(const std::vector<std::int64_t>& value
       message += (i == 0 ? ", where " : ", ") + state.names[i] + " = " +
                  std::to_string(values[state.slots[i]]);
     }
-    return Error{message};
+    return Error{OneLine(std::move(message))};
   } catch (const mu::Parser::exception_type& failed) {
     return Error{state.place.Text() + ": in '" + state.text + "': " + failed.GetMsg()};
   }

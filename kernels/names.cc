@@ -61,6 +61,13 @@ bool IsName(std::string_view text) {
   return !IsCppKeyword(text) && text != "min" && text != "max" && text != "ceil_div";
 }
 
+std::string OneLine(std::string message) {
+  std::replace_if(
+      message.begin(), message.end(),
+      [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 127; }, ' ');
+  return message;
+}
+
 std::string Nearest(std::string_view name, const std::vector<std::string>& known) {
   // Edit distance with transpositions; a name is near when no more than a third of it differs.
   const auto distance = [](std::string_view a, std::string_view b) {

@@ -7,18 +7,12 @@
 #include <utility>
 
 #include "kernels/document.h"
+#include "kernels/operation_file.h"
 #include "kernels/structure_file.h"
 #include "kernels/template.h"
 
 namespace pawl {
 namespace {
-
-constexpr double kLargestTolerance = 1.0;
-constexpr double kLargestFill = 1e6;
-constexpr double kLargestInteger = 16777216;  // 2^24: whole numbers up to it are exact in float32
-constexpr std::size_t kMostLetters = 8;
-constexpr std::size_t kMostTensors = 16;
-constexpr std::size_t kMostExtents = 6;
 
 // Where a package's files come from: a folder, or bytes kept elsewhere. Names are relative:
 // "cuda/a.toml".
@@ -38,12 +32,19 @@ class Loader {
   }
 
   Result<Operation> Load() {
+    Result<Operation> operation = LoadAll();
+    if (!operation) return Error{OneLine(operation.error().message)};
+    return operation;
+  }
+
+ private:
+  Result<Operation> LoadAll() {
     if (!files_.Has("operation.toml")) {
       return Error{operation_.folder + ": no operation.toml; it says what the operation computes"};
     }
     const Result<std::shared_ptr<Table>> table = Toml("operation.toml");
     if (!table) return table.error();
-    if (const Status read = ReadOperation(**table); !read) return read.error();
+    if (const Status read = ReadOperationFile(**table, operation_); !read) return read.error();
     for (const std::string& name : files_.names) {
       const std::size_t slash = name.find('/');
       const bool toml = name.size() > 5 && name.compare(name.size() - 5, 5, ".toml") == 0;
@@ -60,7 +61,6 @@ class Loader {
     return std::move(operation_);
   }
 
- private:
   std::string Path(const std::string& name) const { return operation_.folder + "/" + name; }
 
   // The file's bytes, kept in the operation from then on.
@@ -80,227 +80,12 @@ class Loader {
                  "' is not there (" + Path(name) + ")"};
   }
 
-  Status ReadOperation(Table& table);
-  Status ReadTensor(Table& table);
-  Status ReadCheck(Table& table);
-  Status ReadAudit(Table& table);
   Status ReadBackend(const std::string& name);
   Status ReadReference();
-
-  // Parses an expression over the shape letters, for its errors.
-  Status CheckExpression(const std::string& text, const Place& place) const {
-    Scope scope;
-    for (const std::string& letter : operation_.letters) scope.Add(letter);
-    const Result<Expression> parsed = Expression::Parse(text, scope, place);
-    if (!parsed) return parsed.error();
-    return {};
-  }
 
   Files files_;
   Operation operation_;
 };
-
-Status Loader::ReadOperation(Table& table) {
-  Result<std::string> name = table.String("name");
-  if (!name) return name.error();
-  if (!IsName(*name)) {
-    return Error{table.PlaceOf("name").Text() + ": '" + *name +
-                 "' cannot be the name of an operation"};
-  }
-  operation_.name = std::move(*name);
-  Result<std::string> summary = table.String("summary");
-  if (!summary) return summary.error();
-  operation_.summary = std::move(*summary);
-  Result<std::vector<std::string>> letters = table.Strings("shape");
-  if (!letters) return letters.error();
-  if (letters->empty() || letters->size() > kMostLetters) {
-    return Error{table.PlaceOf("shape").Text() + ": shape has " + std::to_string(letters->size()) +
-                 " letters; 1 to " + std::to_string(kMostLetters) + " are wanted"};
-  }
-  if (const Status named = CheckNames(*letters, "shape letter", table.PlaceOf("shape")); !named) {
-    return named;
-  }
-  operation_.letters = std::move(*letters);
-  for (const auto& [key, text] :
-       {std::pair{"flops", &operation_.flops}, {"bytes", &operation_.bytes}}) {
-    Result<std::string> expression = table.String(key);
-    if (!expression) return expression.error();
-    if (const Status parsed = CheckExpression(*expression, table.PlaceOf(key)); !parsed)
-      return parsed;
-    *text = std::move(*expression);
-  }
-  const auto tensors = table.Tables("tensor");
-  if (!tensors) return tensors.error();
-  for (const std::shared_ptr<Table>& tensor : *tensors) {
-    if (const Status read = ReadTensor(*tensor); !read) return read;
-  }
-  const bool writes =
-      std::any_of(operation_.tensors.begin(), operation_.tensors.end(),
-                  [](const Tensor& tensor) { return tensor.role == BufferRole::kOutput; });
-  if (!writes || operation_.tensors.size() > kMostTensors) {
-    return Error{table.place().Text() + ": " + std::to_string(operation_.tensors.size()) +
-                 " tensors ([[tensor]]); 1 to " + std::to_string(kMostTensors) +
-                 " are wanted, one of them an output"};
-  }
-  if (const Status check = ReadCheck(table); !check) return check;
-  if (const Status audit = ReadAudit(table); !audit) return audit;
-  return table.Finish();
-}
-
-// { kind = "normal", mean = 0.0, stddev = 0.25 } and the like.
-Result<Fill> ReadFill(Table& table) {
-  struct Kind {
-    const char* name;
-    FillKind kind;
-    const char* a;
-    const char* b;  // nullptr: has none
-    double most;
-  };
-  static constexpr Kind kKinds[] = {
-      {"normal", FillKind::kNormal, "mean", "stddev", kLargestFill},
-      {"uniform", FillKind::kUniform, "low", "high", kLargestFill},
-      {"integers", FillKind::kIntegers, "low", "high", kLargestInteger},
-      {"constant", FillKind::kConstant, "value", nullptr, kLargestFill},
-  };
-  const Result<std::string> name = table.String("kind");
-  if (!name) return name.error();
-  const auto kind = std::find_if(std::begin(kKinds), std::end(kKinds),
-                                 [&](const Kind& other) { return other.name == *name; });
-  if (kind == std::end(kKinds)) {
-    return Error{table.PlaceOf("kind").Text() + ": fill kind '" + *name +
-                 "'; known are normal, uniform, integers, constant"};
-  }
-  Fill fill;
-  fill.kind = kind->kind;
-  const bool whole = fill.kind == FillKind::kIntegers;
-  const auto number = [&](const char* key, double low) -> Result<double> {
-    if (!whole) return table.Number(key, low, kind->most);
-    const Result<std::int64_t> value =
-        table.Integer(key, static_cast<std::int64_t>(low), static_cast<std::int64_t>(kind->most));
-    if (!value) return value.error();
-    return static_cast<double>(*value);
-  };
-  const Result<double> a = number(kind->a, -kind->most);
-  if (!a) return a.error();
-  fill.a = *a;
-  fill.b = 0;
-  if (kind->b == nullptr) return fill;
-  const Result<double> b = number(kind->b, fill.kind == FillKind::kNormal ? 0 : -kind->most);
-  if (!b) return b.error();
-  fill.b = *b;
-  const bool ordered =
-      fill.kind == FillKind::kNormal || (whole ? fill.a <= fill.b : fill.a < fill.b);
-  if (!ordered) return Error{table.place().Text() + ": fill has low above high"};
-  return fill;
-}
-
-Status Loader::ReadTensor(Table& table) {
-  Tensor tensor;
-  Result<std::string> name = table.String("name");
-  if (!name) return name.error();
-  const Place place = table.PlaceOf("name");
-  if (!IsName(*name))
-    return Error{place.Text() + ": '" + *name + "' cannot be the name of a tensor"};
-  for (const Tensor& other : operation_.tensors) {
-    if (other.name == *name) return Error{place.Text() + ": tensor '" + *name + "' is named twice"};
-  }
-  if (std::find(operation_.letters.begin(), operation_.letters.end(), *name) !=
-      operation_.letters.end()) {
-    return Error{place.Text() + ": '" + *name + "' is a letter of the shape already"};
-  }
-  tensor.name = std::move(*name);
-  const Result<std::string> role = table.String("role");
-  if (!role) return role.error();
-  if (*role != "input" && *role != "output") {
-    return Error{table.PlaceOf("role").Text() + ": role is '" + *role +
-                 "'; 'input' or 'output' is wanted"};
-  }
-  tensor.role = *role == "input" ? BufferRole::kInput : BufferRole::kOutput;
-  const Result<std::string> dtype = table.String("dtype");
-  if (!dtype) return dtype.error();
-  const DType dtypes[] = {DType::kF32, DType::kF64, DType::kI32, DType::kU32};
-  const auto known = std::find_if(std::begin(dtypes), std::end(dtypes),
-                                  [&](DType other) { return Name(other) == *dtype; });
-  if (known == std::end(dtypes)) {
-    return Error{table.PlaceOf("dtype").Text() + ": dtype is '" + *dtype +
-                 "'; known are f32, f64, i32, u32"};
-  }
-  tensor.dtype = *known;
-  const Result<Node::Array> extents = table.Array("extents");
-  if (!extents) return extents.error();
-  if (extents->empty() || extents->size() > kMostExtents) {
-    return Error{table.PlaceOf("extents").Text() + ": " + std::to_string(extents->size()) +
-                 " extents; 1 to " + std::to_string(kMostExtents) + " are wanted"};
-  }
-  for (const Node& node : *extents) {
-    const auto* text = std::get_if<std::string>(&node.value);
-    const auto* number = std::get_if<std::int64_t>(&node.value);
-    if (text == nullptr && number == nullptr) {
-      return Error{node.place.Text() + ": extents are integers or expressions over the letters"};
-    }
-    tensor.extents.push_back(text != nullptr ? *text : std::to_string(*number));
-    const Status parsed = CheckExpression(tensor.extents.back(), node.place);
-    if (!parsed) return parsed;
-  }
-  const Result<std::shared_ptr<Table>> fill = table.OptionalSub("fill");
-  if (!fill) return fill.error();
-  const bool integers = tensor.dtype == DType::kI32 || tensor.dtype == DType::kU32;
-  if (tensor.role == BufferRole::kOutput ? *fill != nullptr : (*fill == nullptr && integers)) {
-    return Error{table.PlaceOf("fill").Text() + ": tensor " + tensor.name +
-                 (integers && tensor.role == BufferRole::kInput
-                      ? " has no fill; one of kind integers or constant is wanted"
-                      : " is an output and has a fill; outputs are written by the kernels")};
-  }
-  if (*fill != nullptr) {
-    const Result<Fill> read = ReadFill(**fill);
-    if (!read) return read.error();
-    tensor.fill = *read;
-  }
-  operation_.tensors.push_back(std::move(tensor));
-  return {};
-}
-
-Status Loader::ReadCheck(Table& table) {
-  const Result<std::shared_ptr<Table>> check = table.Sub("check");
-  if (!check) return check.error();
-  const Result<double> rtol = (*check)->Number("rtol", 0, kLargestTolerance);
-  if (!rtol) return rtol.error();
-  const Result<double> atol = (*check)->Number("atol", 0, kLargestTolerance);
-  if (!atol) return atol.error();
-  operation_.rtol = *rtol;
-  operation_.atol = *atol;
-  const Result<std::shared_ptr<Table>> exact = (*check)->OptionalSub("exact");
-  if (!exact) return exact.error();
-  if (*exact == nullptr) return {};
-  const auto most = static_cast<std::int64_t>(kLargestInteger);
-  const Result<std::int64_t> low = (*exact)->Integer("low", -most, most);
-  if (!low) return low.error();
-  const Result<std::int64_t> high = (*exact)->Integer("high", *low, most);
-  if (!high) return high.error();
-  operation_.exact =
-      Fill{FillKind::kIntegers, static_cast<double>(*low), static_cast<double>(*high)};
-  return {};
-}
-
-Status Loader::ReadAudit(Table& table) {
-  const Result<std::shared_ptr<Table>> audit = table.OptionalSub("audit");
-  if (!audit) return audit.error();
-  if (*audit == nullptr) return {};
-  const auto shapes = (*audit)->Tables("shapes");
-  if (!shapes) return shapes.error();
-  for (const std::shared_ptr<Table>& shape : *shapes) {
-    std::vector<Scalar> given;
-    for (const std::string& letter : shape->Keys()) {
-      const Result<std::int64_t> value = shape->Integer(letter, 1, kLargestValue);
-      if (!value) return value.error();
-      given.push_back({letter, *value});
-    }
-    Result<std::vector<Scalar>> checked = CheckShape(operation_, given, shape->place());
-    if (!checked) return checked.error();
-    operation_.audit_shapes.push_back(std::move(*checked));
-  }
-  return {};
-}
 
 Status Loader::ReadBackend(const std::string& name) {
   Backend backend;

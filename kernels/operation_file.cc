@@ -1,0 +1,236 @@
+#include "kernels/operation_file.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/structure_file.h"
+
+namespace pawl {
+namespace {
+
+constexpr double kLargestTolerance = 1.0;
+constexpr double kLargestFill = 1e6;
+constexpr double kLargestInteger = 16777216;  // 2^24: whole numbers up to it are exact in float32
+constexpr std::size_t kMostLetters = 8;
+constexpr std::size_t kMostTensors = 16;
+constexpr std::size_t kMostExtents = 6;
+
+// Parses an expression over the shape letters, for its errors.
+Status CheckExpression(const std::vector<std::string>& letters, const std::string& text,
+                       const Place& place) {
+  Scope scope;
+  for (const std::string& letter : letters) scope.Add(letter);
+  const Result<Expression> parsed = Expression::Parse(text, scope, place);
+  if (!parsed) return parsed.error();
+  return {};
+}
+
+// { kind = "normal", mean = 0.0, stddev = 0.25 } and the like.
+Result<Fill> ReadFill(Table& table) {
+  struct Kind {
+    const char* name;
+    FillKind kind;
+    const char* a;
+    const char* b;  // nullptr: has none
+    double most;
+  };
+  static constexpr Kind kKinds[] = {
+      {"normal", FillKind::kNormal, "mean", "stddev", kLargestFill},
+      {"uniform", FillKind::kUniform, "low", "high", kLargestFill},
+      {"integers", FillKind::kIntegers, "low", "high", kLargestInteger},
+      {"constant", FillKind::kConstant, "value", nullptr, kLargestFill},
+  };
+  const Result<std::string> name = table.String("kind");
+  if (!name) return name.error();
+  const auto kind = std::find_if(std::begin(kKinds), std::end(kKinds),
+                                 [&](const Kind& other) { return other.name == *name; });
+  if (kind == std::end(kKinds)) {
+    return Error{table.PlaceOf("kind").Text() + ": fill kind '" + *name +
+                 "'; known are normal, uniform, integers, constant"};
+  }
+  Fill fill;
+  fill.kind = kind->kind;
+  const bool whole = fill.kind == FillKind::kIntegers;
+  const auto number = [&](const char* key, double low) -> Result<double> {
+    if (!whole) return table.Number(key, low, kind->most);
+    const Result<std::int64_t> value =
+        table.Integer(key, static_cast<std::int64_t>(low), static_cast<std::int64_t>(kind->most));
+    if (!value) return value.error();
+    return static_cast<double>(*value);
+  };
+  const Result<double> a = number(kind->a, -kind->most);
+  if (!a) return a.error();
+  fill.a = *a;
+  fill.b = 0;
+  if (kind->b == nullptr) return fill;
+  const Result<double> b = number(kind->b, fill.kind == FillKind::kNormal ? 0 : -kind->most);
+  if (!b) return b.error();
+  fill.b = *b;
+  const bool ordered =
+      fill.kind == FillKind::kNormal || (whole ? fill.a <= fill.b : fill.a < fill.b);
+  if (!ordered) return Error{table.place().Text() + ": fill has low above high"};
+  return fill;
+}
+
+Status ReadTensor(Table& table, Operation& operation) {
+  Tensor tensor;
+  Result<std::string> name = table.String("name");
+  if (!name) return name.error();
+  const Place place = table.PlaceOf("name");
+  if (!IsName(*name))
+    return Error{place.Text() + ": '" + *name + "' cannot be the name of a tensor"};
+  for (const Tensor& other : operation.tensors) {
+    if (other.name == *name) return Error{place.Text() + ": tensor '" + *name + "' is named twice"};
+  }
+  if (std::find(operation.letters.begin(), operation.letters.end(), *name) !=
+      operation.letters.end()) {
+    return Error{place.Text() + ": '" + *name + "' is a letter of the shape already"};
+  }
+  tensor.name = std::move(*name);
+  const Result<std::string> role = table.String("role");
+  if (!role) return role.error();
+  if (*role != "input" && *role != "output") {
+    return Error{table.PlaceOf("role").Text() + ": role is '" + *role +
+                 "'; 'input' or 'output' is wanted"};
+  }
+  tensor.role = *role == "input" ? BufferRole::kInput : BufferRole::kOutput;
+  const Result<std::string> dtype = table.String("dtype");
+  if (!dtype) return dtype.error();
+  const DType dtypes[] = {DType::kF32, DType::kF64, DType::kI32, DType::kU32};
+  const auto known = std::find_if(std::begin(dtypes), std::end(dtypes),
+                                  [&](DType other) { return Name(other) == *dtype; });
+  if (known == std::end(dtypes)) {
+    return Error{table.PlaceOf("dtype").Text() + ": dtype is '" + *dtype +
+                 "'; known are f32, f64, i32, u32"};
+  }
+  tensor.dtype = *known;
+  const Result<Node::Array> extents = table.Array("extents");
+  if (!extents) return extents.error();
+  if (extents->empty() || extents->size() > kMostExtents) {
+    return Error{table.PlaceOf("extents").Text() + ": " + std::to_string(extents->size()) +
+                 " extents; 1 to " + std::to_string(kMostExtents) + " are wanted"};
+  }
+  for (const Node& node : *extents) {
+    const auto* text = std::get_if<std::string>(&node.value);
+    const auto* number = std::get_if<std::int64_t>(&node.value);
+    if (text == nullptr && number == nullptr) {
+      return Error{node.place.Text() + ": extents are integers or expressions over the letters"};
+    }
+    tensor.extents.push_back(text != nullptr ? *text : std::to_string(*number));
+    const Status parsed = CheckExpression(operation.letters, tensor.extents.back(), node.place);
+    if (!parsed) return parsed;
+  }
+  const Result<std::shared_ptr<Table>> fill = table.OptionalSub("fill");
+  if (!fill) return fill.error();
+  const bool integers = tensor.dtype == DType::kI32 || tensor.dtype == DType::kU32;
+  if (tensor.role == BufferRole::kOutput ? *fill != nullptr : (*fill == nullptr && integers)) {
+    return Error{table.PlaceOf("fill").Text() + ": tensor " + tensor.name +
+                 (integers && tensor.role == BufferRole::kInput
+                      ? " has no fill; one of kind integers or constant is wanted"
+                      : " is an output and has a fill; outputs are written by the kernels")};
+  }
+  if (*fill != nullptr) {
+    const Result<Fill> read = ReadFill(**fill);
+    if (!read) return read.error();
+    tensor.fill = *read;
+  }
+  operation.tensors.push_back(std::move(tensor));
+  return {};
+}
+
+Status ReadCheck(Table& table, Operation& operation) {
+  const Result<std::shared_ptr<Table>> check = table.Sub("check");
+  if (!check) return check.error();
+  const Result<double> rtol = (*check)->Number("rtol", 0, kLargestTolerance);
+  if (!rtol) return rtol.error();
+  const Result<double> atol = (*check)->Number("atol", 0, kLargestTolerance);
+  if (!atol) return atol.error();
+  operation.rtol = *rtol;
+  operation.atol = *atol;
+  const Result<std::shared_ptr<Table>> exact = (*check)->OptionalSub("exact");
+  if (!exact) return exact.error();
+  if (*exact == nullptr) return {};
+  const auto most = static_cast<std::int64_t>(kLargestInteger);
+  const Result<std::int64_t> low = (*exact)->Integer("low", -most, most);
+  if (!low) return low.error();
+  const Result<std::int64_t> high = (*exact)->Integer("high", *low, most);
+  if (!high) return high.error();
+  operation.exact =
+      Fill{FillKind::kIntegers, static_cast<double>(*low), static_cast<double>(*high)};
+  return {};
+}
+
+Status ReadAudit(Table& table, Operation& operation) {
+  const Result<std::shared_ptr<Table>> audit = table.OptionalSub("audit");
+  if (!audit) return audit.error();
+  if (*audit == nullptr) return {};
+  const auto shapes = (*audit)->Tables("shapes");
+  if (!shapes) return shapes.error();
+  for (const std::shared_ptr<Table>& shape : *shapes) {
+    std::vector<Scalar> given;
+    for (const std::string& letter : shape->Keys()) {
+      const Result<std::int64_t> value = shape->Integer(letter, 1, kLargestValue);
+      if (!value) return value.error();
+      given.push_back({letter, *value});
+    }
+    Result<std::vector<Scalar>> checked = CheckShape(operation, given, shape->place());
+    if (!checked) return checked.error();
+    operation.audit_shapes.push_back(std::move(*checked));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status ReadOperationFile(Table& table, Operation& operation) {
+  Result<std::string> name = table.String("name");
+  if (!name) return name.error();
+  if (!IsName(*name)) {
+    return Error{table.PlaceOf("name").Text() + ": '" + *name +
+                 "' cannot be the name of an operation"};
+  }
+  operation.name = std::move(*name);
+  Result<std::string> summary = table.String("summary");
+  if (!summary) return summary.error();
+  operation.summary = std::move(*summary);
+  Result<std::vector<std::string>> letters = table.Strings("shape");
+  if (!letters) return letters.error();
+  if (letters->empty() || letters->size() > kMostLetters) {
+    return Error{table.PlaceOf("shape").Text() + ": shape has " + std::to_string(letters->size()) +
+                 " letters; 1 to " + std::to_string(kMostLetters) + " are wanted"};
+  }
+  if (const Status named = CheckNames(*letters, "shape letter", table.PlaceOf("shape")); !named) {
+    return named;
+  }
+  operation.letters = std::move(*letters);
+  for (const auto& [key, text] :
+       {std::pair{"flops", &operation.flops}, {"bytes", &operation.bytes}}) {
+    Result<std::string> expression = table.String(key);
+    if (!expression) return expression.error();
+    if (const Status parsed = CheckExpression(operation.letters, *expression, table.PlaceOf(key));
+        !parsed)
+      return parsed;
+    *text = std::move(*expression);
+  }
+  const auto tensors = table.Tables("tensor");
+  if (!tensors) return tensors.error();
+  for (const std::shared_ptr<Table>& tensor : *tensors) {
+    if (const Status read = ReadTensor(*tensor, operation); !read) return read;
+  }
+  const bool writes =
+      std::any_of(operation.tensors.begin(), operation.tensors.end(),
+                  [](const Tensor& tensor) { return tensor.role == BufferRole::kOutput; });
+  if (!writes || operation.tensors.size() > kMostTensors) {
+    return Error{table.place().Text() + ": " + std::to_string(operation.tensors.size()) +
+                 " tensors ([[tensor]]); 1 to " + std::to_string(kMostTensors) +
+                 " are wanted, one of them an output"};
+  }
+  if (const Status check = ReadCheck(table, operation); !check) return check;
+  if (const Status audit = ReadAudit(table, operation); !audit) return audit;
+  return table.Finish();
+}
+
+}  // namespace pawl

@@ -1,0 +1,75 @@
+#pragma once
+// What a Space holds: its program bound to a shape, and the walk over its valid configurations.
+// Private to kernels/.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/operation.h"
+#include "kernels/program.h"
+#include "kernels/space.h"
+
+namespace pawl {
+
+using SlotValues = std::vector<std::int64_t>;
+using KnobLists = std::vector<std::vector<KnobValue>>;  // a knob's candidates, by knob
+
+struct Space::State {
+  class Walk;
+
+  const Structure* structure = nullptr;
+  std::vector<Scalar> shape;
+  Program program;
+  KnobLists lists;                           // the knobs' own
+  std::vector<std::vector<int>> derived_at;  // by level + 1: indices into program.derived
+  std::vector<std::vector<int>> needs_at;    // by level + 1: indices into program.needs
+  bool plain_geometry = false;               // nothing but literals in range
+  SlotValues letters;                        // slots with the shape in, everything else 0
+
+  // Writes a knob's value into its slots.
+  void Put(std::size_t knob, const KnobValue& value, SlotValues& values) const;
+  // All knobs of a configuration that fits.
+  SlotValues ValuesOf(const Configuration& configuration) const;
+  // Computes derived values; the first failure, if any.
+  std::optional<std::string> Derive(SlotValues& values, std::vector<bool>* failed = nullptr) const;
+  // Whether what is settled once knob `level` has its value holds.
+  bool Holds(int level, SlotValues& values) const;
+  Result<Geometry> GeometryAt(const SlotValues& values) const;
+
+  // Why the settings are no configuration of the structure at all.
+  std::vector<Violation> Misfits(const Configuration& configuration) const;
+  // Sets ignored knobs to their first listed value; whether any rule held.
+  bool Canonicalise(Configuration& configuration) const;
+};
+
+// Goes through the valid configurations of lists in ordinal order. A constraint is tested as soon
+// as the knobs it depends on have values, so that a failure skips all that share them.
+class Space::State::Walk {
+ public:
+  Walk(const State& state, const KnobLists& lists);
+
+  // The first valid one at or after `ordinal`; false: there is none.
+  bool Seek(std::uint64_t ordinal);
+  // The next valid one after the present.
+  bool Next();
+
+  const Configuration& configuration() const { return configuration_; }
+  std::uint64_t ordinal() const;
+
+ private:
+  // Gives the knobs from `level` on values that hold, moving on from those that do not.
+  bool Settle(std::size_t level);
+  // Moves on past all that share the values up to `level`; which becomes the first level that
+  // changed.
+  bool Advance(std::size_t& level);
+
+  const State& state_;
+  const KnobLists& lists_;
+  std::vector<std::size_t> digits_;
+  SlotValues values_;
+  Configuration configuration_;
+};
+
+}  // namespace pawl
