@@ -12,35 +12,21 @@ using Why = std::optional<std::string>;
 std::string Text(Generation generation) { return "generation " + std::to_string(generation.value); }
 std::string Text(Attempt attempt) { return "attempt " + std::to_string(attempt.value); }
 
-// Every knob of both, equal except where a change says from what to what.
+// The changes, one after another, lead from the incumbent to the candidate: a repair starts from what was
+// proposed.
 Why WhyNotChanges(const Proposed& proposed) {
-  const auto& before = proposed.incumbent.settings;
-  const auto& after = proposed.candidate.settings;
-  if (before.size() != after.size()) {
-    return "candidate has " + std::to_string(after.size()) + " knobs, its incumbent " +
-           std::to_string(before.size());
+  Configuration now = proposed.incumbent;
+  for (const Change& change : proposed.changes) {
+    const KnobValue* value = now.Find(change.knob);
+    if (value == nullptr) return "changes name knob '" + change.knob + "', which the incumbent does not have";
+    if (*value != change.from) {
+      return "a change of knob '" + change.knob + "' starts from " + ToText(change.from) + ", it is " +
+             ToText(*value);
+    }
+    now.Set(change.knob, change.to);
   }
-  std::size_t found = 0;
-  for (std::size_t i = 0; i < before.size(); ++i) {
-    if (before[i].knob != after[i].knob) {
-      return "candidate has knob '" + after[i].knob + "' where its incumbent has '" +
-             before[i].knob + "'";
-    }
-    const Change* change = nullptr;
-    for (const Change& entry : proposed.changes) {
-      if (entry.knob == before[i].knob) change = &entry;
-    }
-    if (change != nullptr) ++found;
-    const KnobValue& from = change == nullptr ? before[i].value : change->from;
-    const KnobValue& to = change == nullptr ? before[i].value : change->to;
-    if (from != before[i].value || to != after[i].value) {
-      return "changes do not lead from the incumbent to the candidate at knob '" + before[i].knob +
-             "'";
-    }
-  }
-  if (found != proposed.changes.size())
-    return "changes name a knob twice, or one that is not there";
-  return std::nullopt;
+  if (now == proposed.candidate) return std::nullopt;
+  return "changes do not lead from the incumbent to the candidate: they give " + now.Text();
 }
 
 struct Follower {

@@ -1,0 +1,90 @@
+#include "coordinator/commands/command.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+namespace pawl {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A folder that RocksDB has made.
+bool LooksLikeLedger(const fs::path& folder) { return fs::exists(folder / "CURRENT"); }
+
+}  // namespace
+
+int Fail(const std::string& message, int code) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "pawl: %s\n", message.c_str());
+  return code;
+}
+
+Result<std::string> FindLedger(const std::string& given) {
+  if (!given.empty()) return given;
+  if (const char* from_environment = std::getenv("PAWL_LEDGER");
+      from_environment != nullptr && *from_environment != '\0') {
+    return std::string(from_environment);
+  }
+  std::vector<std::string> found;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator("ledgers", error)) {
+    if (LooksLikeLedger(entry.path())) found.push_back(entry.path().string());
+  }
+  std::sort(found.begin(), found.end());
+  if (found.size() == 1) return found.front();
+  if (found.empty()) {
+    return Error{"no ledger below ./ledgers; name one with --ledger DIR, or make one with `pawl run JOB`"};
+  }
+  std::string list;
+  for (const std::string& folder : found) list += (list.empty() ? "" : ", ") + folder;
+  return Error{"several ledgers (" + list + "); name one with --ledger DIR"};
+}
+
+Result<OpenedLedger> ReadLedger(const std::string& given) {
+  auto folder = FindLedger(given);
+  if (!folder) return folder.error();
+  auto ledger = Ledger::Open(*folder, Ledger::Mode::kRead);
+  if (!ledger) return ledger.error();
+  auto folded = FoldLedger(**ledger);
+  if (!folded) return folded.error();
+  return OpenedLedger{*std::move(ledger), std::move(folded->tracks)};
+}
+
+Result<TrackId> FindTrack(const std::map<TrackId, Track>& tracks, const std::string& given) {
+  std::string have;
+  std::vector<TrackId> matching;
+  for (const auto& [id, track] : tracks) {
+    const std::string number = std::to_string(id.value);
+    have += (have.empty() ? "" : ", ") + number + " (" + track.state.spec.label + ")";
+    if (given == number) return id;
+    if (given.empty() || track.state.spec.label.starts_with(given)) matching.push_back(id);
+  }
+  if (matching.size() == 1) return matching.front();
+  if (tracks.empty()) return Error{"the ledger holds no track yet"};
+  if (given.empty()) return Error{"several tracks: name one of " + have};
+  return Error{(matching.empty() ? "no track '" : "several tracks match '") + given + "'; have: " + have};
+}
+
+Result<std::string> FindKernels(const std::string& given) {
+  if (!given.empty()) {
+    if (fs::is_directory(given)) return given;
+    return Error{"no folder '" + given + "' of operation packages (--kernels)"};
+  }
+  if (const char* from_environment = std::getenv("PAWL_KERNELS");
+      from_environment != nullptr && *from_environment != '\0') {
+    return std::string(from_environment);
+  }
+  std::vector<fs::path> places = {"kernels"};
+  std::error_code error;
+  const fs::path bin = fs::read_symlink("/proc/self/exe", error).parent_path();
+  places.push_back(bin / "../kernels");              // an unpacked bundle
+  places.push_back(bin / "../../../kernels");        // build/<preset>/bin of a checkout
+  for (const fs::path& place : places) {
+    if (fs::is_directory(place)) return place.lexically_normal().string();
+  }
+  return Error{"no folder 'kernels' here or beside the program; name one with --kernels DIR"};
+}
+
+}  // namespace pawl

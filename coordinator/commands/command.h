@@ -1,0 +1,50 @@
+#pragma once
+// What the commands share: exit codes, where a ledger is, how a track is named.
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "coordinator/ledger/ledger.h"
+#include "coordinator/service/resume.h"
+#include "schema/result.h"
+
+namespace pawl {
+
+// Exit codes of pawl; docs/commands.md.
+inline constexpr int kExitDone = 0;
+inline constexpr int kExitWrong = 1;        // the search or verify found something wrong
+inline constexpr int kExitUsage = 2;
+inline constexpr int kExitCannotRun = 3;
+inline constexpr int kExitInterrupted = 130;  // Ctrl-C; run again to go on
+
+// Prints "pawl: message" to stderr and gives the code back.
+int Fail(const std::string& message, int code = kExitCannotRun);
+
+// --ledger, else $PAWL_LEDGER, else the only ledger below ./ledgers. Errors name the ones there are.
+Result<std::string> FindLedger(const std::string& given);
+
+// Opens it for reading and folds its tracks.
+struct OpenedLedger {
+  std::unique_ptr<Ledger> ledger;
+  std::map<TrackId, Track> tracks;
+};
+Result<OpenedLedger> ReadLedger(const std::string& given);
+
+// A track by number, or by the start of its label where that is unique. `given` empty: the only track.
+Result<TrackId> FindTrack(const std::map<TrackId, Track>& tracks, const std::string& given);
+
+// --kernels, else $PAWL_KERNELS, else ./kernels, else beside the program.
+Result<std::string> FindKernels(const std::string& given);
+
+// Each registers its subcommand; its exit code lands in `code`.
+void AddRun(CLI::App& app, int& code);
+void AddLog(CLI::App& app, int& code);
+void AddShow(CLI::App& app, int& code);
+void AddStatus(CLI::App& app, int& code);
+void AddVerify(CLI::App& app, int& code);
+void AddConfirm(CLI::App& app, int& code);
+void AddDevices(CLI::App& app, int& code);
+
+}  // namespace pawl

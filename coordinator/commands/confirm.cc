@@ -1,0 +1,89 @@
+// pawl confirm TRACK: the track's incumbent against the committed kernel, measured anew.
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "coordinator/commands/command.h"
+#include "coordinator/commands/follow.h"
+#include "coordinator/service/session.h"
+
+namespace pawl {
+namespace {
+
+struct ConfirmOptions {
+  std::string ledger;
+  std::string track;
+  std::string device;
+  std::string kernels;
+  std::uint32_t workers = 1;
+  bool json = false;
+};
+
+// The device of this machine that the track is bound to.
+Result<std::string> DeviceOf(const TrackSpec& spec, const std::string& given) {
+  if (!given.empty()) return given;
+  auto listed = ListWorkerDevices(WorkerProgram());
+  if (!listed) return listed.error();
+  for (const ListedDevice& device : *listed) {
+    if (device.problem.empty() && device.model == spec.device_model) return device.name;
+  }
+  return Error{"the track is bound to device '" + spec.device_model +
+               "', which this machine does not have; run this where it is, or name a replay with --device"};
+}
+
+int Confirm(const ConfirmOptions& options) {
+  auto folder = FindLedger(options.ledger);
+  if (!folder) return Fail(folder.error().message);
+  TrackId id;
+  std::string device;
+  {
+    auto opened = ReadLedger(*folder);
+    if (!opened) return Fail(opened.error().message);
+    auto found = FindTrack(opened->tracks, options.track);
+    if (!found) return Fail(found.error().message, kExitUsage);
+    id = *found;
+    auto picked = DeviceOf(opened->tracks.at(id).state.spec, options.device);
+    if (!picked) return Fail(picked.error().message);
+    device = *picked;
+  }
+  SessionOptions session_options;
+  session_options.service.ledger_folder = *folder;
+  session_options.service.search = false;
+  session_options.devices = {device};
+  session_options.workers = options.workers;
+  auto session = Session::Open(session_options);
+  if (!session) return Fail(session.error().message);
+  Service& service = (*session)->service();
+  Confirmed confirmed;
+  Follow follow(service, options.json, &confirmed);
+  if (Status adopted = service.Adopt(id); !adopted) return Fail(adopted.error().message);
+  if (Status asked = service.Confirm(id); !asked) return Fail(asked.error().message);
+  auto end = (*session)->Run([&] { follow.Progress(); });
+  follow.Finish();
+  if (!end) return Fail(end.error().message);
+  if (*end == SessionEnd::kInterrupted) return kExitInterrupted;
+  if (!options.json) {
+    std::printf("confirmation %u of track %u: %s\n", confirmed.number, id.value,
+                ConfirmationText(confirmed).c_str());
+  }
+  return confirmed.valid ? kExitDone : kExitWrong;
+}
+
+}  // namespace
+
+void AddConfirm(CLI::App& app, int& code) {
+  auto options = std::make_shared<ConfirmOptions>();
+  CLI::App* command =
+      app.add_subcommand("confirm", "measure a track's incumbent against the committed kernel anew");
+  command->add_option("TRACK", options->track, "number, or start of the label")->required();
+  command->add_option("--ledger", options->ledger, "folder of the ledger");
+  command->add_option("--device", options->device, "device, as `pawl devices` names it, or replay:FILE");
+  command->add_option("--workers", options->workers, "0 waits for a worker started by hand")
+      ->check(CLI::Range(0, 1));
+  command->add_flag("--json", options->json, "one JSON object a line");
+  command->callback([options, &code] { code = Confirm(*options); });
+}
+
+}  // namespace pawl

@@ -1,0 +1,189 @@
+#include "coordinator/commands/follow.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "coordinator/commands/command.h"
+#include "kernels/operation.h"
+
+namespace pawl {
+namespace {
+
+constexpr std::int64_t kRedrawMs = 250;
+
+// "0.52 TFLOP/s, 61 % of the device's peak, 3.1 GB/s" for one call of so many microseconds.
+std::string RateText(const CoreTrack& track, double us) {
+  const TrackSpec& spec = track.track.state.spec;
+  const auto flops = FlopsAt(*track.workshop.operation, spec.shape);
+  const auto bytes = BytesAt(*track.workshop.operation, spec.shape);
+  if (!flops || !bytes || us <= 0) return "";
+  const double flop_rate = *flops / us * 1e6;
+  const double byte_rate = *bytes / us * 1e6;
+  std::string text = FormatRate(flop_rate, "FLOP/s");
+  if (spec.peak_gflops > 0) {
+    text += " (" + std::to_string(std::lround(100 * flop_rate / (spec.peak_gflops * 1e9))) + " % of peak)";
+  }
+  text += ", " + FormatRate(byte_rate, "B/s");
+  if (spec.peak_gbytes_per_s > 0) {
+    text += " (" + std::to_string(std::lround(100 * byte_rate / (spec.peak_gbytes_per_s * 1e9))) +
+            " % of peak)";
+  }
+  return text;
+}
+
+}  // namespace
+
+Follow::Follow(Service& service, bool json, Confirmed* confirmed)
+    : service_(service),
+      json_(json),
+      colour_(ColourWanted(STDOUT_FILENO)),
+      terminal_(!json && ::isatty(STDERR_FILENO) == 1),
+      last_confirmed_(confirmed),
+      table_(GenerationTable()),
+      started_ms_(Service::NowMs()) {
+  service_.on_event = [this](const Event& event) { OnEvent(event); };
+  service_.on_note = [this](const std::string& note) {
+    if (!json_) Print(Paint(note, Tone::kDim, colour_) + "\n");
+  };
+}
+
+const CoreTrack* Follow::TrackOf(TrackId id) const {
+  const auto found = service_.core().tracks().find(id);
+  return found == service_.core().tracks().end() ? nullptr : &found->second;
+}
+
+void Follow::Print(const std::string& line) {
+  Finish();
+  std::fputs(line.c_str(), stdout);
+  std::fflush(stdout);
+}
+
+void Follow::PrintRow(const GenerationRecord& record) {
+  const CoreTrack* track = TrackOf(record.track);
+  if (json_) {
+    Print(GenerationJson(record, track->track.state.spec).dump() + "\n");
+    return;
+  }
+  if (last_printed_ != record.track) {
+    last_printed_ = record.track;
+    Print("\ntrack " + std::to_string(record.track.value) + ": " +
+          TrackTitle(track->track.state.spec) + "\n" + table_.Header(colour_));
+  }
+  Print(table_.Row(GenerationRow(record), colour_));
+}
+
+void Follow::OnEvent(const Event& event) {
+  GenerationRecord& record = open_[event.track];
+  if (const auto* proposed = std::get_if<Proposed>(&event.body)) {
+    record = GenerationRecord{event.track, *proposed, {}, std::nullopt, 0};
+  } else if (const auto* measured = std::get_if<Measured>(&event.body)) {
+    if (measured->report.kind == OrderKind::kMeasure) record.reports.push_back(measured->report);
+  } else if (const auto* decided = std::get_if<Decided>(&event.body)) {
+    if (decided->again) {
+      if (!json_) {
+        Print(Paint("generation " + std::to_string(decided->generation.value) + " is measured again: " +
+                        std::string(Name(decided->decision.reason)) + ": " + decided->decision.detail,
+                    Tone::kDim, colour_) + "\n");
+      }
+      return;
+    }
+    ++decided_here_;
+    record.decision = decided->decision;
+    record.decided_unix_ms = event.unix_ms;
+    if (record.proposed.generation != decided->generation) {
+      // Its proposal is older than this process: read it back.
+      if (auto index = service_.ledger().FindGeneration(event.track, decided->generation);
+          index && *index) {
+        if (auto loaded = LoadGeneration(service_.ledger(), **index)) record = *loaded;
+      }
+    }
+    PrintRow(record);
+  } else if (const auto* confirmed = std::get_if<Confirmed>(&event.body)) {
+    confirmed_[event.track] = *confirmed;
+    if (last_confirmed_ != nullptr) *last_confirmed_ = *confirmed;
+    if (json_) {
+      nlohmann::json json = ConfirmationJson(*confirmed);
+      json["track"] = event.track.value;
+      Print(json.dump() + "\n");
+    }
+  }
+}
+
+std::string Follow::ProgressText() const {
+  std::string text;
+  std::int64_t left = 0;
+  bool bounded = true;
+  for (const auto& [id, entry] : service_.core().tracks()) {
+    const TrackState& state = entry.track.state;
+    if (state.status != TrackStatus::kSearching) {
+      if (entry.track.confirmation) text += "[" + std::to_string(id.value) + "] confirming  ";
+      continue;
+    }
+    text += "[" + std::to_string(id.value) + "] generation " + std::to_string(state.last.value + 1);
+    if (state.spec.budget.generations > 0) {
+      text += " of " + std::to_string(state.spec.budget.generations);
+      left += std::int64_t{state.spec.budget.generations} - state.last.value;
+    } else {
+      bounded = false;
+    }
+    text += ", " + std::to_string(state.kept) + " kept";
+    if (entry.track.generation) text += ": " + ChangeText(entry.track.generation->proposed.changes);
+    text += "  ";
+  }
+  if (bounded && left > 0 && decided_here_ > 0) {
+    const double each =
+        static_cast<double>(Service::NowMs() - started_ms_) / 1e3 / static_cast<double>(decided_here_);
+    text += "at most " + FormatDuration(each * static_cast<double>(left)) + " left";
+  }
+  if (service_.core().Workers().empty()) text += "no worker yet";
+  return text;
+}
+
+void Follow::Progress() {
+  const std::int64_t now = Service::NowMs();
+  if (!terminal_ || now - drawn_ms_ < kRedrawMs) return;
+  drawn_ms_ = now;
+  std::fprintf(stderr, "\r\033[K%s", ProgressText().substr(0, 118).c_str());
+  std::fflush(stderr);
+  drawn_ = true;
+}
+
+void Follow::Finish() {
+  if (drawn_) std::fputs("\r\033[K", stderr);
+  drawn_ = false;
+}
+
+int Follow::Summary() {
+  int code = kExitDone;
+  for (const auto& [id, entry] : service_.core().tracks()) {
+    const TrackState& state = entry.track.state;
+    if (state.status == TrackStatus::kPaused) code = kExitWrong;
+    if (json_) continue;
+    std::string text = "\ntrack " + std::to_string(id.value) + ": " + TrackTitle(state.spec) + "\n";
+    text += "  " + std::string(Name(state.status)) + (state.why.empty() ? "" : ": " + state.why) + "; " +
+            std::to_string(state.last.value) + " generations, " + std::to_string(state.kept) + " kept, " +
+            std::to_string(state.rejected) + " rejected, " + std::to_string(state.voided) + " void\n";
+    text += "  incumbent  " + state.incumbent.Text() + "\n";
+    text += "  product of the kept ratios: " + FormatRatio(1 / state.gain) +
+            " times as fast as the start (each step's own measurement; the confirmation is the figure to quote)\n";
+    if (const auto confirmed = confirmed_.find(id); confirmed != confirmed_.end()) {
+      text += "  confirmed  " + ConfirmationText(confirmed->second) + "\n";
+      if (confirmed->second.valid) {
+        const std::string rate = RateText(entry, confirmed->second.incumbent_us);
+        if (!rate.empty()) text += "  rate       " + rate + "\n";
+      }
+    }
+    Print(text);
+  }
+  if (!json_) {
+    Print("\nledger " + service_.ledger().folder() + " (pawl log --ledger " + service_.ledger().folder() +
+          "; run again to go on)\n");
+  }
+  return code;
+}
+
+}  // namespace pawl

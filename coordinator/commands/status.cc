@@ -1,0 +1,94 @@
+// pawl status: where each track of a ledger stands.
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "coordinator/commands/command.h"
+#include "coordinator/report/generation.h"
+#include "coordinator/search/binding.h"
+
+namespace pawl {
+namespace {
+
+struct StatusOptions {
+  std::string ledger;
+  bool json = false;
+};
+
+int ShowStatus(const StatusOptions& options) {
+  auto opened = ReadLedger(options.ledger);
+  if (!opened) return Fail(opened.error().message);
+  if (!options.json) {
+    std::printf("ledger %s: %llu events, head %s\n", opened->ledger->folder().c_str(),
+                static_cast<unsigned long long>(opened->ledger->head().seq.value),
+                opened->ledger->head().digest.Short().c_str());
+  }
+  TextTable table({{"track", Align::kRight, 0},
+                   {"what", Align::kLeft, 0},
+                   {"status", Align::kLeft, 0},
+                   {"gens", Align::kRight, 0},
+                   {"kept", Align::kRight, 0},
+                   {"rejected", Align::kRight, 0},
+                   {"void", Align::kRight, 0},
+                   {"start/now", Align::kRight, 0},
+                   {"worker time", Align::kRight, 0},
+                   {"incumbent", Align::kLeft, 0}});
+  for (const auto& [id, track] : opened->tracks) {
+    const TrackState& state = track.state;
+    if (options.json) {
+      nlohmann::json json = {{"track", id.value},
+                             {"label", state.spec.label},
+                             {"job", state.spec.job},
+                             {"device", state.spec.device_model},
+                             {"backend", state.spec.backend},
+                             {"structure", state.spec.structure},
+                             {"instrument", Name(state.spec.instrument)},
+                             {"policy", state.spec.policy},
+                             {"proposer", state.spec.proposer},
+                             {"status", Name(state.status)},
+                             {"reason", state.why},
+                             {"generations", state.last.value},
+                             {"open", track.generation.has_value()},
+                             {"kept", state.kept},
+                             {"rejected", state.rejected},
+                             {"void", state.voided},
+                             {"stale", state.stale},
+                             {"gain_over_start", 1 / state.gain},
+                             {"worker_seconds", state.worker_seconds},
+                             {"confirmations", state.confirmations},
+                             {"incumbent", ConfigurationJson(state.incumbent)},
+                             {"incumbent_since", state.incumbent_since.value},
+                             {"head", opened->ledger->head().seq.value}};
+      std::printf("%s\n", json.dump().c_str());
+      continue;
+    }
+    std::string status(Name(state.status));
+    if (!state.why.empty()) status += ": " + state.why;
+    table.Add({{std::to_string(id.value)},
+               {TrackTitle(state.spec)},
+               {status, state.status == TrackStatus::kPaused ? Tone::kBad : Tone::kPlain},
+               {std::to_string(state.last.value)},
+               {std::to_string(state.kept)},
+               {std::to_string(state.rejected)},
+               {std::to_string(state.voided)},
+               {FormatRatio(1 / state.gain)},
+               {FormatDuration(state.worker_seconds)},
+               {state.incumbent.Text()}});
+  }
+  if (!options.json) std::printf("%s", table.Render(ColourWanted(STDOUT_FILENO)).c_str());
+  return kExitDone;
+}
+
+}  // namespace
+
+void AddStatus(CLI::App& app, int& code) {
+  auto options = std::make_shared<StatusOptions>();
+  CLI::App* command = app.add_subcommand("status", "where each track of a ledger stands");
+  command->add_option("--ledger", options->ledger, "folder of the ledger");
+  command->add_flag("--json", options->json, "one JSON object a line");
+  command->callback([options, &code] { code = ShowStatus(*options); });
+}
+
+}  // namespace pawl

@@ -1,0 +1,247 @@
+#include "coordinator/service/service.h"
+
+#include <time.h>
+
+#include <filesystem>
+
+#include "coordinator/service/resume.h"
+#include "schema/codec.h"
+
+namespace pawl {
+namespace {
+
+constexpr std::size_t kMostAtOnce = 1'024;             // messages carried out with one sync
+constexpr std::int64_t kTickMs = 1'000;
+constexpr std::int64_t kStallMs = 2'000;               // a turn this late moves every deadline
+constexpr std::uint64_t kEventsPerSnapshot = 100'000;
+
+void Take(Effects& all, Effects more) {
+  std::move(more.append.begin(), more.append.end(), std::back_inserter(all.append));
+  std::move(more.send.begin(), more.send.end(), std::back_inserter(all.send));
+  std::move(more.notes.begin(), more.notes.end(), std::back_inserter(all.notes));
+}
+
+}  // namespace
+
+struct Service::State {
+  ServiceOptions options;
+  std::unique_ptr<Ledger> ledger;
+  std::unique_ptr<Hub> hub;
+  std::unique_ptr<Core> core;
+  std::map<TrackId, Track> dormant;  // tracks of the ledger that this service does not search
+  std::map<std::string, std::shared_ptr<const Operation>> operations;
+  std::vector<std::string> refusals;
+  std::int64_t last_turn_ms = 0;
+  std::int64_t last_tick_ms = 0;
+  Seq last_snapshot;
+};
+
+std::int64_t Service::NowMs() {
+  timespec now;
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::int64_t{now.tv_sec} * 1'000 + now.tv_nsec / 1'000'000;
+}
+
+Service::Service(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Service::~Service() = default;
+
+bool Service::Done() const { return state_->core->Done(); }
+const Core& Service::core() const { return *state_->core; }
+const Ledger& Service::ledger() const { return *state_->ledger; }
+const std::string& Service::endpoint() const { return state_->hub->endpoint(); }
+const std::vector<std::string>& Service::refusals() const { return state_->refusals; }
+
+Result<std::unique_ptr<Service>> Service::Open(ServiceOptions options) {
+  auto state = std::make_unique<State>();
+  auto ledger = Ledger::Open(options.ledger_folder, Ledger::Mode::kWrite, options.ledger);
+  if (!ledger) return ledger.error();
+  state->ledger = *std::move(ledger);
+  auto folded = FoldLedger(*state->ledger);
+  if (!folded) return folded.error();
+  state->dormant = std::move(folded->tracks);
+  auto epoch = state->ledger->StartEpoch(PAWL_VERSION);
+  if (!epoch) return epoch.error();
+  if (options.endpoint.empty()) {
+    options.endpoint =
+        "ipc://" + (std::filesystem::absolute(options.ledger_folder) / "socket").string();
+  }
+  auto hub = Hub::Bind(options.endpoint);
+  if (!hub) return hub.error();
+  state->hub = *std::move(hub);
+
+  CoreOptions core;
+  core.ledger = state->ledger->id();
+  core.epoch = *epoch;
+  core.head = state->ledger->head();
+  core.beat_ms = options.beat_ms;
+  core.lost_ms = options.lost_ms;
+  core.lease_ms = options.lease_ms;
+  core.search = options.search;
+  state->core = std::make_unique<Core>(core);
+  const Ledger* reader = state->ledger.get();
+  state->core->SetSeenLookup([reader](TrackId track, OrderKind kind, Generation generation,
+                                      Attempt attempt) {
+    return reader->Seen(track, kind, generation, attempt);
+  });
+  state->core->SetHeadLookup([reader](const LedgerHead& head) { return reader->Holds(head); });
+  state->options = std::move(options);
+  state->last_snapshot = state->ledger->head().seq;
+  state->last_turn_ms = NowMs();
+  return std::unique_ptr<Service>(new Service(std::move(state)));
+}
+
+Status Service::CarryOut(Effects effects) {
+  if (!effects.append.empty()) {
+    auto head = state_->ledger->Append(effects.append);
+    if (!head) return head.error();
+    state_->core->OnAppended(*head);
+    if (on_event) {
+      for (const Event& event : effects.append) on_event(event);
+    }
+  }
+  for (const Outgoing& outgoing : effects.send) state_->hub->Send(outgoing);
+  if (on_note) {
+    for (const std::string& note : effects.notes) on_note(note);
+  }
+  return {};
+}
+
+// Opens or resumes the job's tracks that this device can serve. A track that may not go on is an error; a
+// device that no track can use is `refusal`.
+Status Service::BindDevice(const Hello& hello, std::optional<std::string>& refusal) {
+  if (!state_->options.job) return {};
+  const OperationLookup lookup = [this](const std::string& name) {
+    auto& known = state_->operations[name];
+    if (known == nullptr) {
+      auto loaded = LoadOperation(state_->options.kernels_root + "/" + name);
+      if (!loaded) return Result<std::shared_ptr<const Operation>>(loaded.error());
+      known = std::make_shared<Operation>(*std::move(loaded));
+    }
+    return Result<std::shared_ptr<const Operation>>(known);
+  };
+  auto bound = BindJob(*state_->options.job, hello.device, lookup);
+  if (!bound) return bound.error();
+  if (bound->specs.empty()) {
+    refusal = "no track of job " + state_->options.job->name + " can use device " + hello.device.model;
+    for (const std::string& reason : bound->reasons) *refusal += "; " + reason;
+    return {};
+  }
+  for (TrackSpec& spec : bound->specs) {
+    const auto& active = state_->core->tracks();
+    const bool searching = std::any_of(active.begin(), active.end(), [&](const auto& entry) {
+      return SameTrack(entry.second.track.state.spec, spec);
+    });
+    if (searching) continue;
+    // The newest track of that name in the ledger: forks come after what they were forked from.
+    auto resumed = state_->dormant.end();
+    for (auto track = state_->dormant.begin(); track != state_->dormant.end(); ++track) {
+      if (SameTrack(track->second.state.spec, spec)) resumed = track;
+    }
+    TrackId forked_from;
+    if (resumed != state_->dormant.end()) {
+      const TrackState& old = resumed->second.state;
+      TrackSpec wanted = spec;
+      if (old.forked_from != TrackId{}) wanted.start = old.spec.start;
+      const auto why = WhyNotResume(old.spec, wanted);
+      if (!why) {
+        if (Status adopted = Adopt(old.id); !adopted) return adopted;
+        Effects effects = state_->core->OnRebudget(old.id, spec.budget, NowMs());
+        if (Status done = CarryOut(std::move(effects)); !done) return done;
+        continue;
+      }
+      if (!state_->options.fork) {
+        return Error{"cannot resume track " + std::to_string(old.id.value) + " (" +
+                     TrackTitle(old.spec) + ") of ledger " + state_->ledger->folder() + ": " + *why +
+                     "; put it back, or open a new track from its incumbent with --fork"};
+      }
+      forked_from = old.id;
+      if (old.incumbent.settings.size() == spec.start.settings.size()) spec.start = old.incumbent;
+    }
+    auto operation = lookup(spec.operation);
+    if (!operation) return operation.error();
+    auto workshop = MakeWorkshop(spec, *operation);
+    if (!workshop) return workshop.error();
+    if (Status kept = KeepPackage(*state_->ledger, **operation, spec); !kept) return kept;
+    Effects effects =
+        state_->core->OnOpenTrack(TrackOpened{spec, forked_from}, *std::move(workshop), NowMs(),
+                                  state_->dormant.empty() ? TrackId{} : state_->dormant.rbegin()->first);
+    if (Status done = CarryOut(std::move(effects)); !done) return done;
+  }
+  return {};
+}
+
+Status Service::Adopt(TrackId id) {
+  const auto found = state_->dormant.find(id);
+  if (found == state_->dormant.end()) {
+    if (state_->core->tracks().contains(id)) return {};
+    std::string have;
+    for (const auto& [known, track] : state_->dormant) {
+      have += (have.empty() ? "" : ", ") + std::to_string(known.value);
+    }
+    return Error{"ledger " + state_->ledger->folder() + " has no track " + std::to_string(id.value) +
+                 " (have: " + (have.empty() ? "none" : have) + ")"};
+  }
+  auto operation = PackageOf(*state_->ledger, found->second.state.spec);
+  if (!operation) return operation.error();
+  auto workshop = MakeWorkshop(found->second.state.spec, *operation);
+  if (!workshop) return workshop.error();
+  state_->core->AddTrack(CoreTrack{std::move(found->second), *std::move(workshop)}, NowMs());
+  state_->dormant.erase(found);
+  return {};
+}
+
+Status Service::Turn(std::int64_t timeout_ms, int wake_fd) {
+  const std::int64_t before = NowMs();
+  if (before - state_->last_turn_ms > kStallMs) state_->core->OnStall(before - state_->last_turn_ms);
+  const std::int64_t until_deadline = std::max<std::int64_t>(state_->core->NextDeadline() - before, 0);
+  const std::int64_t until_tick = std::max<std::int64_t>(state_->last_tick_ms + kTickMs - before, 0);
+  const std::vector<Received> received = state_->hub->Receive(
+      std::min({timeout_ms, until_deadline, until_tick}), kMostAtOnce, wake_fd);
+  const std::int64_t now = NowMs();
+  state_->last_turn_ms = now;
+
+  Effects effects;
+  for (const Received& entry : received) {
+    if (!entry.message) {
+      Take(effects, state_->core->OnUndecodable(entry.peer, entry.message.error().message,
+                                                entry.other_version, now));
+      continue;
+    }
+    if (const auto* hello = std::get_if<Hello>(&*entry.message)) {
+      std::optional<std::string> refusal;
+      if (Status done = CarryOut(std::exchange(effects, {})); !done) return done;
+      if (Status bound = BindDevice(*hello, refusal); !bound) {
+        state_->hub->Send({entry.peer, Refuse{RefuseCode::kNotWanted, bound.error().message}});
+        return bound;
+      }
+      if (refusal) {
+        state_->refusals.push_back(*refusal);
+        effects.send.push_back({entry.peer, Refuse{RefuseCode::kNotWanted, *refusal}});
+        continue;
+      }
+    }
+    Take(effects, state_->core->OnMessage(entry.peer, *entry.message, now));
+  }
+  if (received.empty() || now - state_->last_tick_ms >= kTickMs) {
+    state_->last_tick_ms = now;
+    Take(effects, state_->core->OnTick(now));
+  }
+  if (Status done = CarryOut(std::move(effects)); !done) return done;
+  const Seq head = state_->ledger->head().seq;
+  if (head.value - state_->last_snapshot.value >= kEventsPerSnapshot) return Close();
+  return {};
+}
+
+Status Service::Drain() { return CarryOut(state_->core->OnDrain(NowMs())); }
+
+Status Service::Confirm(TrackId track) { return CarryOut(state_->core->OnConfirm(track, NowMs())); }
+
+Status Service::Close() {
+  std::map<TrackId, const Track*> tracks;
+  for (const auto& [id, track] : state_->dormant) tracks.emplace(id, &track);
+  for (const auto& [id, track] : state_->core->tracks()) tracks.emplace(id, &track.track);
+  state_->last_snapshot = state_->ledger->head().seq;
+  return state_->ledger->PutSnapshot(TakeSnapshot(tracks, *state_->ledger));
+}
+
+}  // namespace pawl

@@ -1,0 +1,46 @@
+#pragma once
+// A service with workers of its own on this machine: what `pawl run` and `pawl confirm` are made of.
+// Ctrl-C (SIGINT) or SIGTERM drains; a second one stops at once, which loses seconds of measuring at most.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "coordinator/service/service.h"
+#include "coordinator/service/worker_process.h"
+#include "schema/result.h"
+
+namespace pawl {
+
+struct SessionOptions {
+  ServiceOptions service;
+  std::vector<std::string> devices;  // as OpenDevice takes them
+  std::uint32_t workers = 1;         // for each device; 0: wait for workers started by hand
+  std::string state;                 // folder of the workers' state; empty: in the ledger's folder
+};
+
+enum class SessionEnd { kDone, kInterrupted };
+
+class Session {
+ public:
+  static Result<std::unique_ptr<Session>> Open(SessionOptions options);
+  ~Session();
+
+  Service& service() { return *service_; }
+  // Turns until the service is done, or a signal drained it. `on_turn` after each turn, for progress.
+  // Errors: what the service says, a worker that cannot run when no other is left.
+  Result<SessionEnd> Run(const std::function<void()>& on_turn);
+
+ private:
+  Session() = default;
+  bool OnSignal();  // true: stop at once
+  Status Tend();
+
+  std::unique_ptr<Service> service_;
+  std::vector<std::unique_ptr<WorkerProcess>> workers_;
+  int signal_fd_ = -1;
+  int signals_ = 0;
+};
+
+}  // namespace pawl

@@ -1,0 +1,149 @@
+#include "coordinator/service/verify.h"
+
+#include <map>
+
+#include "coordinator/search/settle.h"
+#include "coordinator/service/resume.h"
+
+namespace pawl {
+namespace {
+
+constexpr std::size_t kMostProblems = 20;
+constexpr std::size_t kMostRendered = 1 << 16;  // digests remembered; incumbents recur
+
+// A track as it is folded, with what it searches with.
+struct Witnessed {
+  Track track;
+  Workshop workshop;
+  std::map<Digest, Digest> rendered;  // configuration -> source
+};
+
+class Verifier {
+ public:
+  Verifier(const Ledger& ledger, Verification& found) : ledger_(ledger), found_(found) {}
+
+  // False: enough problems.
+  bool OnEvent(const Event& event) {
+    ++found_.events;
+    if (event.track == TrackId{}) return true;
+    if (const auto* opened = std::get_if<TrackOpened>(&event.body)) {
+      Open(event, *opened);
+      return More();
+    }
+    const auto entry = tracks_.find(event.track);
+    if (entry == tracks_.end()) return More();  // its opening was a problem already
+    Witnessed& witnessed = entry->second;
+    if (const auto why = WhyNotApply(witnessed.track, event)) {
+      Problem(event, *why);
+      tracks_.erase(entry);
+      return More();
+    }
+    if (const auto* proposed = std::get_if<Proposed>(&event.body)) Check(event, witnessed, *proposed);
+    if (const auto* decided = std::get_if<Decided>(&event.body)) Check(event, witnessed, *decided);
+    Apply(witnessed.track, event);
+    return More();
+  }
+
+  void CompareWithSnapshot() {
+    auto resumed = FoldLedger(ledger_);
+    if (!resumed) {
+      found_.problems.push_back(resumed.error().message);
+      return;
+    }
+    for (const auto& [id, witnessed] : tracks_) {
+      const auto track = resumed->tracks.find(id);
+      if (track == resumed->tracks.end() || track->second.state != witnessed.track.state) {
+        found_.problems.push_back("track " + std::to_string(id.value) +
+                                  ": the newest snapshot differs from the fold of the events");
+      }
+    }
+  }
+
+ private:
+  bool More() const { return found_.problems.size() < kMostProblems; }
+
+  void Problem(const Event& event, const std::string& what) {
+    found_.problems.push_back("event " + std::to_string(event.seq.value) + ", track " +
+                              std::to_string(event.track.value) + ": " + what);
+  }
+
+  void Open(const Event& event, const TrackOpened& opened) {
+    auto operation = PackageOf(ledger_, opened.spec);
+    if (!operation) return Problem(event, operation.error().message);
+    auto workshop = MakeWorkshop(opened.spec, *operation);
+    if (!workshop) return Problem(event, workshop.error().message);
+    tracks_.emplace(event.track, Witnessed{OpenTrack(event.track, opened, event.seq), *std::move(workshop), {}});
+  }
+
+  void CheckSource(const Event& event, Witnessed& witnessed, const Configuration& configuration,
+                   const Digest& recorded, const std::string& whose) {
+    if (recorded.IsZero()) return;  // refused before it was rendered, or a structure without a source
+    const Digest key = configuration.Hash();
+    auto known = witnessed.rendered.find(key);
+    if (known == witnessed.rendered.end()) {
+      auto digest = SourceDigest(witnessed.workshop, configuration);
+      if (!digest) return Problem(event, "the " + whose + "'s source: " + digest.error().message);
+      if (witnessed.rendered.size() >= kMostRendered) witnessed.rendered.clear();
+      known = witnessed.rendered.emplace(key, *digest).first;
+      ++found_.sources;
+    }
+    if (known->second != recorded) {
+      Problem(event, "the " + whose + "'s source renders to " + known->second.Short() + ", recorded is " +
+                         recorded.Short());
+    }
+  }
+
+  void Check(const Event& event, Witnessed& witnessed, const Proposed& proposed) {
+    ++found_.proposals;
+    const Workshop& workshop = witnessed.workshop;
+    const auto again = workshop.proposer->Propose(witnessed.track.state, *workshop.space);
+    if (!again || again->candidate != proposed.candidate || again->hypothesis != proposed.hypothesis) {
+      Problem(event, "generation " + std::to_string(proposed.generation.value) + " is " +
+                         proposed.candidate.Text() + ", the proposer gives " +
+                         (again ? again->candidate.Text() : "nothing"));
+    }
+    CheckSource(event, witnessed, proposed.candidate, proposed.candidate_source, "candidate");
+    CheckSource(event, witnessed, proposed.incumbent, proposed.incumbent_source, "incumbent");
+  }
+
+  void Check(const Event& event, const Witnessed& witnessed, const Decided& decided) {
+    ++found_.decisions;
+    const auto next = NextStep(*witnessed.track.generation, *witnessed.workshop.policy, SettleLimits{});
+    const auto* again = std::get_if<Decided>(&next);
+    if (again == nullptr || *again != decided) {
+      Problem(event, "generation " + std::to_string(decided.generation.value) + " was decided " +
+                         std::string(Name(decided.decision.verdict)) + " (" + decided.decision.detail +
+                         "), its reports give " +
+                         (again == nullptr ? std::string("another attempt")
+                                           : std::string(Name(again->decision.verdict)) + " (" +
+                                                 again->decision.detail + ")"));
+    }
+  }
+
+  const Ledger& ledger_;
+  Verification& found_;
+  std::map<TrackId, Witnessed> tracks_;
+};
+
+}  // namespace
+
+Result<Verification> VerifyLedger(const Ledger& ledger,
+                                  const std::function<void(Seq done, Seq total)>& progress) {
+  Verification found;
+  auto chain = ledger.VerifyChain(progress);
+  if (!chain) return chain.error();
+  if (!chain->ok()) {
+    found.events = chain->events.value;
+    found.problems.push_back(chain->problem);
+    return found;
+  }
+  Verifier verifier(ledger, found);
+  if (Status scanned = ledger.Scan(Seq{1}, [&](const Event& event) { return verifier.OnEvent(event); });
+      !scanned) {
+    return scanned.error();
+  }
+  if (found.ok()) verifier.CompareWithSnapshot();
+  return found;
+}
+
+}  // namespace pawl

@@ -1,0 +1,42 @@
+#pragma once
+// The built programs, run as a person would.
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "schema/check.h"
+#include "tests/support/process.h"
+
+namespace pawl::test {
+
+inline std::string Program(const std::string& name) { return std::string(PAWL_BIN_DIR) + "/" + name; }
+inline std::string Source(const std::string& path) { return std::string(PAWL_SOURCE_DIR) + "/" + path; }
+
+// Runs pawl from the source folder's kernels.
+inline Finished Pawl(std::vector<std::string> arguments, int timeout_ms = 60'000) {
+  arguments.insert(arguments.begin(), Program("pawl"));
+  return RunToEnd(arguments, timeout_ms, {"PAWL_KERNELS=" + Source("kernels")});
+}
+
+inline std::vector<nlohmann::json> JsonLines(const std::string& text) {
+  std::vector<nlohmann::json> lines;
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    const std::size_t end = text.find('\n', begin);
+    const std::string line = text.substr(begin, end - begin);
+    if (!line.empty()) lines.push_back(nlohmann::json::parse(line));
+    if (end == std::string::npos) break;
+    begin = end + 1;
+  }
+  return lines;
+}
+
+// The generations of a `pawl log --json`, of one track.
+inline std::vector<nlohmann::json> LogOf(const std::string& ledger, const std::string& track) {
+  const Finished log = Pawl({"log", track, "--json", "--ledger", ledger});
+  CHECK(log.code == 0, log.err);
+  return JsonLines(log.out);
+}
+
+}  // namespace pawl::test
