@@ -27,8 +27,12 @@ add_library(pawl_parsed STATIC ${CMAKE_SOURCE_DIR}/cmake/parsed.cc)
 target_link_libraries(pawl_parsed PRIVATE pawl_flags)
 target_precompile_headers(pawl_parsed PRIVATE <algorithm> <array> <cstdint> <functional> <map> <memory>
   <optional> <string> <string_view> <utility> <variant> <vector>)
+# GCC 12's checks of array bounds see copies past the end of short literals, which tests are full of
+# (PR 105329); the sanitizer builds watch the real ones.
+set(PAWL_TEST_OPTIONS $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>)
 add_library(pawl_parsed_tests STATIC ${CMAKE_SOURCE_DIR}/cmake/parsed.cc)
-target_link_libraries(pawl_parsed_tests PRIVATE pawl_flags)
+target_link_libraries(pawl_parsed_tests PRIVATE pawl_flags GTest::gmock GTest::gtest_main)
+target_compile_options(pawl_parsed_tests PRIVATE ${PAWL_TEST_OPTIONS})
 target_precompile_headers(pawl_parsed_tests PRIVATE <gmock/gmock.h> <gtest/gtest.h> <map> <memory> <optional>
   <string> <variant> <vector>)
 
@@ -52,6 +56,7 @@ function(pawl_test name)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE pawl_flags ${ARG_LINK} GTest::gmock GTest::gtest_main)
+  target_compile_options(${name} PRIVATE ${PAWL_TEST_OPTIONS})
   target_precompile_headers(${name} REUSE_FROM pawl_parsed_tests)
   target_compile_definitions(${name} PRIVATE PAWL_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
     PAWL_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")

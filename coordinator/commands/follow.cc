@@ -175,6 +175,8 @@ int Follow::Summary() {
       if (confirmed->second.valid) {
         const std::string rate = RateText(entry, confirmed->second.incumbent_us);
         if (!rate.empty()) text += "  rate       " + rate + "\n";
+        const std::string beside = BesideText(confirmed->second);
+        if (!beside.empty()) text += "  beside     " + beside + "\n";
       }
     }
     Print(text);

@@ -189,6 +189,10 @@ nlohmann::json ConfirmationJson(const Confirmed& confirmed) {
   json["favouring"] = confirmed.favouring;
   json["incumbent_us"] = confirmed.incumbent_us;
   json["committed_us"] = confirmed.committed_us;
+  json["beside"] = nlohmann::json::array();
+  for (const Beside& arm : confirmed.beside) {
+    json["beside"].push_back({{"label", arm.label}, {"median_us", arm.median_us}, {"ratio", arm.ratio}});
+  }
   return json;
 }
 
@@ -199,6 +203,16 @@ std::string ConfirmationText(const Confirmed& confirmed) {
          FormatGain(confirmed.min) + " to " + FormatGain(confirmed.max) + ", sd " +
          FormatGain(confirmed.stddev).substr(1) + "), " + std::to_string(confirmed.favouring) + " of " +
          std::to_string(confirmed.rounds) + " rounds favour the incumbent";
+}
+
+std::string BesideText(const Confirmed& confirmed) {
+  std::string text;
+  for (const Beside& arm : confirmed.beside) {
+    if (arm.ratio <= 0) continue;
+    text += (text.empty() ? "" : "; ") + arm.label + " " + FormatTime(arm.median_us) + " (the incumbent is " +
+            FormatFactor(1 / arm.ratio) + " times as fast)";
+  }
+  return text;
 }
 
 }  // namespace pawl

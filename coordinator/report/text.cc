@@ -52,6 +52,8 @@ std::string FormatRate(double per_second, const std::string& unit) {
 
 std::string FormatRatio(double ratio) { return Print("%.4f", ratio); }
 
+std::string FormatFactor(double factor) { return ThreeDigits(factor); }
+
 std::string FormatGain(double fraction) { return Print("%+.2f %%", 100 * fraction); }
 
 std::string FormatDuration(double seconds) {
