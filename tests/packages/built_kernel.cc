@@ -1,0 +1,193 @@
+#include "tests/packages/built_kernel.h"
+
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <thread>
+#include <utility>
+
+#include "coordinator/search/seed.h"
+#include "schema/check.h"
+
+namespace pawl::test {
+namespace {
+
+// As the host device compiles; PAWL_TEST_COMPILER is ccache and the compiler, where there is a
+// ccache.
+const std::vector<std::string> kOptions = {
+    "-std=c++20",         "-O3",      "-march=native", "-fno-math-errno",
+    "-ffp-contract=fast", "-fopenmp", "-fPIC"};
+
+std::vector<std::string> Compiler() {
+  std::vector<std::string> words;
+  std::string text = PAWL_TEST_COMPILER;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(' ', begin), text.size());
+    words.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return words;
+}
+
+float Draw(const Fill& fill, std::uint64_t& state) {
+  const double even = static_cast<double>(SplitMix64(state) >> 11) * 0x1p-53;
+  switch (fill.kind) {
+    case FillKind::kNormal: {
+      const double other = static_cast<double>((SplitMix64(state) >> 11) + 1) * 0x1p-53;
+      return static_cast<float>(fill.a + fill.b * std::sqrt(-2 * std::log(other)) *
+                                             std::cos(2 * 3.14159265358979323846 * even));
+    }
+    case FillKind::kUniform:
+      return static_cast<float>(fill.a + (fill.b - fill.a) * even);
+    case FillKind::kIntegers:
+      return static_cast<float>(fill.a + std::floor((fill.b - fill.a + 1) * even));
+    case FillKind::kConstant:
+      return static_cast<float>(fill.a);
+  }
+  CHECK(false, "no such fill");
+}
+
+constexpr float kBandValue = -77.25f;
+
+}  // namespace
+
+Result<std::string> CompileObject(const SourceText& source, const std::string& folder) {
+  const std::string place = folder + "/" + source.digest.Short();
+  std::filesystem::create_directories(place);
+  WriteFile(place + "/kernel.cc", source.text);
+  // From within the folder, so that a compiler cache meets the same command again.
+  std::vector<std::string> command = {"env", "-C", place, "CCACHE_NOHASHDIR=1"};
+  for (const std::string& word : Compiler()) command.push_back(word);
+  command.insert(command.end(), kOptions.begin(), kOptions.end());
+  for (const char* word : {"-Wall", "-Wextra", "-Werror", "-c", "kernel.cc", "-o", "kernel.o"}) {
+    command.push_back(word);
+  }
+  const Finished compiled = RunToEnd(command, 120'000);
+  if (compiled.code != 0) return Error{source.name + ": " + compiled.err};
+  return place + "/kernel.o";
+}
+
+std::vector<std::string> CompileObjects(const std::vector<SourceText>& sources,
+                                        const std::string& folder) {
+  std::vector<std::string> objects(sources.size());
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < sources.size(); i = next++) {
+      Result<std::string> object = CompileObject(sources[i], folder);
+      CHECK(object.has_value(), object.error().message);
+      objects[i] = *object;
+    }
+  };
+  std::thread other(work);
+  work();
+  other.join();
+  return objects;
+}
+
+BuiltKernel::BuiltKernel(const std::string& object, const std::string& name,
+                         const std::vector<std::string>& libraries) {
+  const std::string library = object.substr(0, object.size() - 1) + "so";
+  std::vector<std::string> command = {
+      Compiler().back(), "-shared", "-fopenmp", object, "-o", library};
+  command.insert(command.end(), libraries.begin(), libraries.end());
+  const Finished linked = RunToEnd(command, 60'000);
+  CHECK(linked.code == 0, linked.err);
+  library_ = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  CHECK(library_ != nullptr, dlerror());
+  function_ = dlsym(library_, name.c_str());
+  CHECK(function_ != nullptr, name, "is not in", library);
+}
+
+BuiltKernel::~BuiltKernel() { dlclose(library_); }
+
+void BuiltKernel::Call(const std::vector<float*>& buffers,
+                       const std::vector<std::int64_t>& scalars) const {
+  using Int = std::int64_t;
+  if (buffers.size() == 3 && scalars.size() == 3) {
+    reinterpret_cast<void (*)(float*, float*, float*, Int, Int, Int)>(function_)(
+        buffers[0], buffers[1], buffers[2], scalars[0], scalars[1], scalars[2]);
+  } else {
+    CHECK(buffers.size() == 4 && scalars.size() == 2, buffers.size(), scalars.size());
+    reinterpret_cast<void (*)(float*, float*, float*, float*, Int, Int)>(function_)(
+        buffers[0], buffers[1], buffers[2], buffers[3], scalars[0], scalars[1]);
+  }
+}
+
+void GuardedBuffer::Free::operator()(float* all) const { std::free(all); }
+
+GuardedBuffer::GuardedBuffer(std::int64_t elements) : size_(elements) {
+  const std::size_t bytes = static_cast<std::size_t>(elements + 2 * kBand) * sizeof(float);
+  all_.reset(static_cast<float*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64)));
+  CHECK(all_ != nullptr);
+  for (std::int64_t i = 0; i < kBand; ++i) {
+    all_[static_cast<std::size_t>(i)] = kBandValue;
+    all_[static_cast<std::size_t>(kBand + elements + i)] = kBandValue;
+  }
+}
+
+bool GuardedBuffer::BandsAreWhole() const {
+  for (std::int64_t i = 0; i < kBand; ++i) {
+    if (all_[static_cast<std::size_t>(i)] != kBandValue) return false;
+    if (all_[static_cast<std::size_t>(kBand + size_ + i)] != kBandValue) return false;
+  }
+  return true;
+}
+
+Problem::Problem(const Operation& operation, const std::vector<Scalar>& shape, std::uint64_t seed,
+                 bool exact) {
+  const Result<std::vector<Buffer>> buffers = BuffersAt(operation, shape);
+  CHECK(buffers.has_value(), buffers.error().message);
+  CHECK(buffers->back().role == BufferRole::kOutput);
+  for (std::size_t b = 0; b < buffers->size(); ++b) {
+    const Buffer& buffer = (*buffers)[b];
+    GuardedBuffer& made = buffers_.emplace_back(buffer.Elements());
+    if (buffer.role == BufferRole::kOutput) continue;
+    CHECK(!exact || operation.exact.has_value());
+    std::uint64_t state = SeedFor(seed, "packages", b);
+    for (std::int64_t i = 0; i < made.size(); ++i)
+      made.data()[i] = Draw(exact ? *operation.exact : buffer.fill, state);
+    originals_.emplace_back(made.data(), made.data() + made.size());
+  }
+  for (const Scalar& scalar : shape) scalars_.push_back(scalar.value);
+}
+
+std::string Problem::Run(const BuiltKernel& kernel) {
+  std::vector<float*> buffers;
+  for (GuardedBuffer& buffer : buffers_) buffers.push_back(buffer.data());
+  std::fill(buffers.back(), buffers.back() + out().size(), std::nanf(""));
+  kernel.Call(buffers, scalars_);
+  for (std::size_t b = 0; b < buffers_.size(); ++b) {
+    if (!buffers_[b].BandsAreWhole()) return "wrote beside buffer " + std::to_string(b);
+    if (b < originals_.size() && std::memcmp(originals_[b].data(), buffers_[b].data(),
+                                             originals_[b].size() * sizeof(float)) != 0) {
+      return "changed input " + std::to_string(b);
+    }
+  }
+  return {};
+}
+
+std::string Problem::Compare(const std::vector<double>& reference, double rtol, double atol) const {
+  CHECK(reference.size() == static_cast<std::size_t>(out().size()));
+  std::string first;
+  std::int64_t wrong = 0;
+  for (std::int64_t i = 0; i < out().size(); ++i) {
+    const double wanted = reference[static_cast<std::size_t>(i)];
+    const double seen = static_cast<double>(out().data()[i]);
+    if (std::abs(seen - wanted) <= atol + rtol * std::abs(wanted)) continue;  // false for NaN
+    if (wrong++ == 0) {
+      first = "element " + std::to_string(i) + " is " + std::to_string(seen) + ", reference " +
+              std::to_string(wanted);
+    }
+  }
+  return wrong == 0 ? ""
+                    : first + "; " + std::to_string(wrong) + " of " + std::to_string(out().size()) +
+                          " wrong";
+}
+
+std::vector<float> Problem::output() const { return {out().data(), out().data() + out().size()}; }
+
+}  // namespace pawl::test
