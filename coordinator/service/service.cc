@@ -160,7 +160,10 @@ Status Service::BindDevice(const Hello& hello, std::optional<std::string>& refus
     auto operation = lookup(spec.operation);
     if (!operation) return operation.error();
     auto workshop = MakeWorkshop(spec, *operation);
-    if (!workshop) return workshop.error();
+    if (!workshop) {
+      return Error{state_->options.job->file + ": track '" + spec.label + "': " +
+                   workshop.error().message};
+    }
     if (Status kept = KeepPackage(*state_->ledger, **operation, spec); !kept) return kept;
     Effects effects =
         state_->core->OnOpenTrack(TrackOpened{spec, forked_from}, *std::move(workshop), NowMs(),
