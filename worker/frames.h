@@ -2,13 +2,15 @@
 // What passes between an agent and its runner, as bytes. Both ends are the same program on the same
 // machine, but a kernel may have written over the runner's memory: nothing read here is trusted.
 //
-//   frame   := size u32, tag u8, payload          integers are little-endian; size counts the
-//   payload 'F'     := EncodeMessage(Hello{device})       facts, once, when the device is open 'S'
-//   := stage u8, role u8 'R'     := size u32, EncodeReport, samples samples := count u32, { round
-//   u32, recorded u8, role u8, input_set u32, clock_mhz f64,
-//              count u32, us f64... }...
+//   frame   := size u32, tag u8, payload    (size counts the payload; numbers are little-endian)
+//   'F'     := EncodeMessage(Hello{device}) (facts, once, when the device is open)
+//   'S'     := stage u8, role u8
+//   'R'     := size u32, EncodeReport, samples
+//   samples := count u32, sample...
+//   sample  := round u32, recorded u8, role u8, input_set u32, clock_mhz f64, count u32, us f64...
 //   'E'     := text
-//   'O'     := EncodeOrder          'P' := EncodeMessage(Prepare)
+//   'O'     := EncodeOrder
+//   'P'     := EncodeMessage(Prepare)
 
 #include <cstddef>
 #include <cstdint>

@@ -2,13 +2,11 @@
 // Files by content key: compiled objects and reference outputs, shared by all workers of a host.
 //
 // 1. A file is whole or not there: written aside, renamed into place. Several processes may use one
-// folder.
+//    folder.
 // 2. What Get returns has the bytes that Put was given: each file carries the SHA-256 of its
-// contents; one
-//    that does not match is removed and counts as not there.
+//    contents; one that does not match is removed and counts as not there.
 // 3. The folder stays near its size cap: the least recently used files go first. It is a cache:
-// nothing is
-//    synced, any file may vanish at any time.
+//    nothing is synced, and any file may vanish at any time.
 
 #include <cstdint>
 #include <memory>

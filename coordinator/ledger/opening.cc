@@ -261,6 +261,11 @@ Result<Opened> ReadOnce(const Store::Place& place, const Look& look) {
     // Only an incomplete record at the end may go, and only if it was never acknowledged.
     const rocksdb::Status cut =
         Store::Open(place, Store::Access::kRead, Store::Recovery::kCutTail, &opened.store);
+    if (cut.IsIOError() && !cut.IsPathNotFound()) {
+      return Error{
+          Where(place) + "cannot be read: " + Text(cut) + "; mend the cause and open it again",
+          Advice::kRetry};
+    }
     if (!cut.ok()) return DamagedLog(place, look, cut);
     opened.torn = Text(whole);
   }

@@ -6,6 +6,12 @@
 // (service keeps this). 2. A report is taken exactly once; the first valid one of a granted attempt
 // wins, also when late. 3. A track has at most one open generation. 4. Only worker exits, signals
 // and deadlines are blamed on a candidate; lost workers never are.
+//
+// READY's credit is how many orders a worker holds at once. A taken report of one it holds frees its
+// place, so the next grant goes out with the acknowledgement, in the same append; RELEASE takes all
+// places away until it is READY again. An attempt is lost when its lease ends (beats extend it only
+// while units advance), when its worker falls silent, leaves, gives it back, comes back as another
+// process, or turns out not to hold it.
 
 #include <cstdint>
 #include <functional>

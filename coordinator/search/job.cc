@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 
 #include "coordinator/search/job_layer.h"
 #include "coordinator/search/policy.h"
@@ -20,55 +21,78 @@ struct Layers {
 };
 
 Result<Layers> ReadLayers(Table& table, const std::string& folder) {
-  auto own = ReadLayer(table, folder);
+  auto own = ReadLayer(table, LayerKind::kTrack, folder);
   if (!own) return own.error();
   Layers layers{*std::move(own), {}};
   for (const char* backend : kBackends) {
     auto sub = table.OptionalSub(backend);
     if (!sub) return sub.error();
     if (*sub == nullptr) continue;
-    auto override_layer = ReadLayer(**sub, folder);
+    auto override_layer = ReadLayer(**sub, LayerKind::kBackend, folder);
     if (!override_layer) return override_layer.error();
     layers.by_backend.emplace(backend, *std::move(override_layer));
   }
   return layers;
 }
 
-// A rule's own message, with the place of the parameter it names.
-std::string At(const std::string& place, const RuleLayer& layer, const std::string& message) {
-  for (const auto& [name, parameter_place] : layer.places) {
-    if (message.find("'" + name + "'") != std::string::npos) return parameter_place + ": " + message;
+// Where a rule's fault stands: at its name, at the one parameter that is wrong by itself, or else
+// at `place`. `make` tries a name and parameters and says what is wrong.
+using Make = std::function<std::optional<std::string>(const std::string&, const Parameters&)>;
+Status CheckRule(const Make& make, const std::string& name, const Parameters& parameters,
+                 const std::vector<const RuleLayer*>& layers, std::string place) {
+  const auto wrong = make(name, parameters);
+  if (!wrong) return {};
+  const bool named_wrong = make(name, {}).has_value();
+  for (const RuleLayer* layer : layers) {
+    if (named_wrong && layer->name == name) place = layer->name_place;
+    if (named_wrong) continue;
+    for (const auto& [parameter, parameter_place] : layer->places) {
+      const auto found = parameters.find(parameter);
+      if (found != parameters.end() && make(name, {*found}) == wrong) place = parameter_place;
+    }
   }
-  return place + ": " + message;
+  return Error{place + ": " + *wrong};
+}
+
+std::optional<std::string> WhyNoPolicy(const std::string& name, const Parameters& parameters) {
+  const auto made = MakePolicy(name, parameters);
+  return made ? std::nullopt : std::optional(made.error().message);
+}
+
+std::optional<std::string> WhyNoProposer(const std::string& name, const Parameters& parameters) {
+  const auto made = MakeProposer(name, parameters);
+  return made ? std::nullopt : std::optional(made.error().message);
 }
 
 Status CheckRequest(const TrackRequest& request, const std::vector<const JobLayer*>& layers) {
   if (request.operation.empty()) {
-    return Error{request.place + ": no operation; say operation = \"matmul\" or another package's name"};
+    return Error{request.place +
+                 ": no operation; say operation = \"matmul\" or another package's name"};
   }
   if (request.shape.empty()) {
     return Error{request.place + ": no shape; give every shape letter of " + request.operation +
                  " a value, as in shape = { m = 1024, n = 1024, k = 1024 }"};
   }
-  if (auto policy = MakePolicy(request.policy, request.policy_parameters); !policy) {
-    std::string message = policy.error().message;
-    for (const JobLayer* layer : layers) {
-      const std::string placed = At(request.place, layer->policy, policy.error().message);
-      if (!placed.starts_with(request.place + ": ")) message = placed;
-    }
-    return Error{message == policy.error().message ? request.place + ": " + message : message};
+  std::vector<const RuleLayer*> policies;
+  std::vector<const RuleLayer*> proposers;
+  for (const JobLayer* layer : layers) {
+    policies.push_back(&layer->policy);
+    proposers.push_back(&layer->proposer);
   }
-  if (auto proposer = MakeProposer(request.proposer, request.proposer_parameters); !proposer) {
-    std::string message = proposer.error().message;
-    for (const JobLayer* layer : layers) {
-      const std::string placed = At(request.place, layer->proposer, proposer.error().message);
-      if (!placed.starts_with(request.place + ": ")) message = placed;
-    }
-    return Error{message == proposer.error().message ? request.place + ": " + message : message};
+  if (Status checked = CheckRule(WhyNoPolicy, request.policy, request.policy_parameters, policies,
+                                 request.place);
+      !checked) {
+    return checked;
+  }
+  if (Status checked = CheckRule(WhyNoProposer, request.proposer, request.proposer_parameters,
+                                 proposers, request.place);
+      !checked) {
+    return checked;
   }
   if (request.proposer == "same" && request.budget == Budget{}) {
-    return Error{request.place + ": proposer 'same' never ends by itself; give [budget] generations, minutes "
-                                 "or stale"};
+    return Error{request.place +
+                 ": proposer 'same' never ends by itself; give [budget] generations, minutes "
+                 "or stale"};
   }
   return {};
 }
@@ -105,29 +129,47 @@ Result<TrackRequest> Merge(const Layers& job, const Layers* track, const std::st
 
 Result<Job::Entry> MergeEntry(const Layers& job, const Layers* track) {
   Job::Entry entry;
-  bool complete = true;
-  // Where every backend says what the base leaves out, the base alone need not be complete.
-  auto base = Merge(job, track, "");
-  if (base) {
-    entry.base = *std::move(base);
-  } else {
-    complete = false;
-  }
   for (const char* backend : kBackends) {
-    const bool overridden =
-        job.by_backend.contains(backend) || (track != nullptr && track->by_backend.contains(backend));
+    const bool overridden = job.by_backend.contains(backend) ||
+                            (track != nullptr && track->by_backend.contains(backend));
     if (!overridden) continue;
     auto merged = Merge(job, track, backend);
     if (!merged) return merged.error();
-    if (complete) merged->label = entry.base.label;  // one track, whatever backend serves it
     entry.by_backend.emplace(backend, *std::move(merged));
   }
-  if (!complete) {
-    if (entry.by_backend.empty()) return base.error();
-    entry.base = entry.by_backend.begin()->second;
-    for (auto& [backend, request] : entry.by_backend) request.label = entry.base.label;
+  auto base = Merge(job, track, "");
+  if (base) {
+    entry.base = *std::move(base);
+    return entry;
   }
+  // The base alone need not be complete where every backend it may run on has its own settings.
+  const JobLayer& own = track != nullptr ? track->own : job.own;
+  const std::string wanted = own.backend.value_or(job.own.backend.value_or("best"));
+  const bool all = wanted == "best" ? entry.by_backend.size() == std::size(kBackends)
+                                    : entry.by_backend.contains(wanted);
+  if (!all) return base.error();
+  entry.base = wanted == "best" ? entry.by_backend.begin()->second : entry.by_backend.at(wanted);
   return entry;
+}
+
+// What a track is called on a backend.
+const TrackRequest& On(const Job::Entry& entry, const std::string& backend) {
+  const auto found = entry.by_backend.find(backend);
+  return found == entry.by_backend.end() ? entry.base : found->second;
+}
+
+Status CheckLabels(const std::vector<Job::Entry>& entries) {
+  for (const char* backend : kBackends) {
+    std::map<std::string, std::string> places;
+    for (const Job::Entry& entry : entries) {
+      const TrackRequest& request = On(entry, backend);
+      const auto [other, is_new] = places.emplace(request.label, request.place);
+      if (is_new) continue;
+      return Error{request.place + ": label '" + request.label + "' is also that of the track at " +
+                   other->second + "; give one of them another label"};
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -154,24 +196,21 @@ Result<Job> ParseJob(const std::string& text, const std::string& path) {
   auto name = (*table)->OptionalString("name");
   if (!name) return name.error();
   job.name = name->value_or(file.stem().string());
-  if (job.name.empty() || job.name.find_first_of("/\\ \t\n") != std::string::npos || job.name.starts_with(".")) {
-    return Error{(*table)->PlaceOf("name").Text() + ": name '" + job.name +
-                 "' cannot name a folder; use letters, digits, '-' and '_'"};
+  if (!IsFileStem(job.name)) {
+    return Error{
+        (*table)->PlaceOf("name").Text() + ": the job's name '" + job.name +
+        "' names its ledger's folder; give name = letters, digits, '_' and '-', 64 at most"};
   }
   const std::string folder = file.parent_path().string();
   auto own = ReadLayers(**table, folder);
   if (!own) return own.error();
   std::vector<Layers> tracks;
-  if ((*table)->Has("track")) {
-    auto tables = (*table)->Tables("track");
-    if (!tables) return tables.error();
-    for (const auto& track : *tables) {
-      auto layers = ReadLayers(*track, folder);
-      if (!layers) return layers.error();
-      tracks.push_back(*std::move(layers));
-    }
-  } else {
-    (void)(*table)->OptionalNode("track");  // a known key
+  auto tables = (*table)->Tables("track");
+  if (!tables) return tables.error();
+  for (const auto& track : *tables) {
+    auto layers = ReadLayers(*track, folder);
+    if (!layers) return layers.error();
+    tracks.push_back(*std::move(layers));
   }
   if (Status finished = (*table)->Finish(); !finished) return finished.error();
   if (tracks.empty()) {
@@ -182,14 +221,9 @@ Result<Job> ParseJob(const std::string& text, const std::string& path) {
   for (const Layers& track : tracks) {
     auto entry = MergeEntry(*own, &track);
     if (!entry) return entry.error();
-    for (const Job::Entry& other : job.tracks) {
-      if (other.base.label == entry->base.label) {
-        return Error{entry->base.place + ": label '" + entry->base.label + "' is also that of the track at " +
-                     other.base.place + "; give one of them another label"};
-      }
-    }
     job.tracks.push_back(*std::move(entry));
   }
+  if (Status checked = CheckLabels(job.tracks); !checked) return checked.error();
   return job;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // A job: a TOML file that names one or more tracks, their policy, proposer and budget.
-// The format is in docs/jobs.md; every key is checked, unknown ones are refused with the nearest known.
+// The format is in docs/jobs.md; every key is checked, unknown ones are refused with the nearest
+// known.
 
 #include <cstdint>
 #include <map>
@@ -16,7 +17,7 @@ namespace pawl {
 
 // One track as asked for, before it is bound to a device model.
 struct TrackRequest {
-  std::string label;      // unique in the job; default "<operation> <shape> <dtype>"
+  std::string label;  // unique in the job; default "<operation> <shape> <dtype>"
   std::string operation;
   std::vector<Scalar> shape;
   DType dtype = DType::kF32;
@@ -36,11 +37,11 @@ struct TrackRequest {
   std::vector<std::pair<std::string, KnobValue>> start;
   bool confirm = true;
   std::optional<Deadlines> deadlines;  // none: from the size of the problem
-  std::string place;      // "jobs/matmul.toml:12", for messages
+  std::string place;                   // "jobs/matmul.toml:12", for messages
 };
 
 struct Job {
-  std::string name;       // default: the file's stem
+  std::string name;  // default: the file's stem
   std::string file;
   std::string text;
   // For each track, its settings per backend: [host] and [cuda] tables override the rest.

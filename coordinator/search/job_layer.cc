@@ -1,7 +1,10 @@
 #include "coordinator/search/job_layer.h"
 
+#include <algorithm>
+#include <filesystem>
 #include <limits>
 
+#include "coordinator/search/parameters.h"
 #include "kernels/document.h"
 
 namespace pawl {
@@ -10,8 +13,16 @@ namespace {
 constexpr std::int64_t kMost32 = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t kMost64 = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kDayMs = 24 * 3'600'000;
+constexpr std::size_t kLongestLine = 200;
 
-// Takes an optional whole number into a field of any integer type. False: `error` is set.
+// Something that a person reads in one line of a table.
+bool IsLine(const std::string& text) {
+  return !text.empty() && text.size() <= kLongestLine &&
+         std::none_of(text.begin(), text.end(),
+                      [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+}
+
+// Takes an optional whole number into a field of any integer type.
 template <typename T>
 Status TakeInteger(Table& table, std::string_view key, std::int64_t low, std::int64_t high,
                    std::optional<T>& into) {
@@ -24,10 +35,34 @@ Status TakeInteger(Table& table, std::string_view key, std::int64_t low, std::in
 Status TakeString(Table& table, std::string_view key, std::optional<std::string>& into) {
   auto value = table.OptionalString(key);
   if (!value) return value.error();
-  if (*value && (*value)->empty()) {
-    return Error{table.PlaceOf(key).Text() + ": " + std::string(key) + " is empty"};
+  if (*value && !IsLine(**value)) {
+    return Error{table.PlaceOf(key).Text() + ": " + std::string(key) +
+                 " is empty, longer than 200 bytes, or more than a line"};
   }
   if (*value) into = **value;
+  return {};
+}
+
+// The name of a file or folder.
+Status TakeName(Table& table, std::string_view key, std::optional<std::string>& into) {
+  if (Status taken = TakeString(table, key, into); !taken) return taken;
+  if (into && table.Has(key) && !IsFileStem(*into)) {
+    return Error{table.PlaceOf(key).Text() + ": " + std::string(key) + " '" + *into +
+                 "'; letters, digits, '_' and '-' are wanted, 64 at most"};
+  }
+  return {};
+}
+
+// A word out of a few.
+Status TakeChoice(Table& table, const std::string& key, const std::vector<std::string>& known,
+                  std::optional<std::string>& into) {
+  auto value = table.OptionalString(key);
+  if (!value) return value.error();
+  if (!*value) return {};
+  if (std::find(known.begin(), known.end(), **value) == known.end()) {
+    return Error{table.PlaceOf(key).Text() + ": " + UnknownName(key, **value, known).message};
+  }
+  into = **value;
   return {};
 }
 
@@ -36,6 +71,7 @@ Status TakeRule(Table& table, std::string_view key, RuleLayer& into) {
   if (!sub) return sub.error();
   if (*sub == nullptr) return {};
   if (Status taken = TakeString(**sub, "name", into.name); !taken) return taken;
+  into.name_place = (*sub)->PlaceOf("name").Text();
   for (const std::string& name : (*sub)->Keys()) {
     if (name == "name") continue;
     auto node = (*sub)->OptionalNode(name);
@@ -50,9 +86,10 @@ Status TakeRule(Table& table, std::string_view key, RuleLayer& into) {
     } else if (const std::string* word = std::get_if<std::string>(&value)) {
       into.parameters[name] = *word;
     } else {
-      return Error{(*node)->place.Text() + ": " + name + " is a list or a table; a number or a word is wanted"};
+      return Error{(*sub)->PlaceOf(name).Text() + ": " + name +
+                   " is a list or a table; a number is wanted"};
     }
-    into.places.emplace_back(name, (*node)->place.Text());
+    into.places[name] = (*sub)->PlaceOf(name).Text();
   }
   return {};
 }
@@ -71,31 +108,19 @@ Status TakeShape(Table& table, JobLayer& layer) {
 }
 
 Status TakeWords(Table& table, JobLayer& layer) {
-  auto dtype = table.OptionalString("dtype");
-  if (!dtype) return dtype.error();
-  if (*dtype) {
-    for (const DType known : {DType::kF32, DType::kF64, DType::kI32, DType::kU32}) {
-      if (Name(known) == **dtype) layer.dtype = known;
-    }
-    if (!layer.dtype) {
-      return Error{table.PlaceOf("dtype").Text() + ": unknown dtype '" + **dtype +
-                   "'; f32, f64, i32 or u32 is wanted"};
-    }
+  std::optional<std::string> dtype;
+  std::optional<std::string> instrument;
+  std::vector<std::string> dtypes;
+  constexpr DType kDTypes[] = {DType::kF32, DType::kF64, DType::kI32, DType::kU32};
+  for (const DType known : kDTypes) dtypes.emplace_back(Name(known));
+  if (Status taken = TakeChoice(table, "dtype", dtypes, dtype); !taken) return taken;
+  for (const DType known : kDTypes) {
+    if (dtype == Name(known)) layer.dtype = known;
   }
-  auto instrument = table.OptionalString("instrument");
-  if (!instrument) return instrument.error();
-  if (*instrument) {
-    layer.instrument = ParseInstrument(**instrument);
-    if (!layer.instrument) {
-      return Error{table.PlaceOf("instrument").Text() + ": unknown instrument '" + **instrument +
-                   "'; cpu_time, wall_time, event_span, kernel_time or graph_time is wanted"};
-    }
-  }
-  if (Status taken = TakeString(table, "backend", layer.backend); !taken) return taken;
-  if (layer.backend && *layer.backend != "best" && *layer.backend != "host" && *layer.backend != "cuda") {
-    return Error{table.PlaceOf("backend").Text() + ": unknown backend '" + *layer.backend +
-                 "'; best, host or cuda is wanted"};
-  }
+  const std::vector<std::string> instruments = {"cpu_time", "wall_time", "event_span",
+                                                "kernel_time", "graph_time"};
+  if (Status taken = TakeChoice(table, "instrument", instruments, instrument); !taken) return taken;
+  if (instrument) layer.instrument = ParseInstrument(*instrument);
   return {};
 }
 
@@ -104,13 +129,23 @@ Status TakeDevices(Table& table, const std::string& folder, JobLayer& layer) {
   if (!devices) return devices.error();
   if (!*devices) return {};
   if ((*devices)->empty()) {
-    return Error{table.PlaceOf("devices").Text() + ": devices is empty; [\"any\"] means every one there is"};
+    return Error{table.PlaceOf("devices").Text() +
+                 ": devices is empty; [\"any\"] means every one there is"};
   }
   for (std::string& device : **devices) {
     constexpr std::string_view kReplay = "replay:";
-    if (device.starts_with(kReplay) && !device.substr(kReplay.size()).starts_with("/") && !folder.empty()) {
-      device = std::string(kReplay) + folder + "/" + device.substr(kReplay.size());
+    if (!IsLine(device)) {
+      return Error{table.PlaceOf("devices").Text() +
+                   ": devices holds an empty name, or more than a line"};
     }
+    if (!device.starts_with(kReplay)) continue;
+    const std::string file = device.substr(kReplay.size());
+    if (file.empty()) {
+      return Error{table.PlaceOf("devices").Text() +
+                   ": 'replay:' names no file; replay:FILE is wanted"};
+    }
+    device =
+        std::string(kReplay) + (std::filesystem::path(folder) / file).lexically_normal().string();
   }
   layer.devices = std::move(**devices);
   return {};
@@ -134,16 +169,19 @@ Status TakeLimits(Table& table, JobLayer& layer) {
   auto budget = table.OptionalSub("budget");
   if (!budget) return budget.error();
   if (*budget != nullptr) {
-    if (Status taken = TakeInteger(**budget, "generations", 1, kMost32, layer.generations); !taken) return taken;
-    if (Status taken = TakeInteger(**budget, "stale", 1, kMost32, layer.stale); !taken) return taken;
-    auto minutes = (*budget)->OptionalNumber("minutes", 1e-6, 1e9);
+    if (Status taken = TakeInteger(**budget, "generations", 0, kMost32, layer.generations); !taken)
+      return taken;
+    if (Status taken = TakeInteger(**budget, "stale", 0, kMost32, layer.stale); !taken)
+      return taken;
+    auto minutes = (*budget)->OptionalNumber("minutes", 0, 1e9);
     if (!minutes) return minutes.error();
     layer.minutes = *minutes;
   }
   auto deadlines = table.OptionalSub("deadlines");
   if (!deadlines) return deadlines.error();
   if (*deadlines != nullptr) {
-    for (const auto& [key, into] : {std::pair{"build_ms", &layer.build_ms}, {"check_ms", &layer.check_ms},
+    for (const auto& [key, into] : {std::pair{"build_ms", &layer.build_ms},
+                                    {"check_ms", &layer.check_ms},
                                     {"run_ms", &layer.run_ms}}) {
       if (Status taken = TakeInteger(**deadlines, key, 100, kDayMs, *into); !taken) return taken;
     }
@@ -161,21 +199,36 @@ void LayRule(const RuleLayer& over, std::string& name, Parameters& parameters) {
 
 }  // namespace
 
-Result<JobLayer> ReadLayer(Table& table, const std::string& folder) {
+bool IsFileStem(const std::string& text) {
+  return !text.empty() && text.size() <= 64 && text[0] != '-' &&
+         std::all_of(text.begin(), text.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  c == '_' || c == '-';
+         });
+}
+
+Result<JobLayer> ReadLayer(Table& table, LayerKind kind, const std::string& folder) {
   JobLayer layer;
   layer.place = table.place().Text();
-  for (const auto& [key, into] : {std::pair{"label", &layer.label}, {"operation", &layer.operation},
-                                  {"structure", &layer.structure}}) {
-    if (Status taken = TakeString(table, key, *into); !taken) return taken.error();
+  if (kind == LayerKind::kTrack) {
+    if (Status taken = TakeString(table, "label", layer.label); !taken) return taken.error();
+    if (Status taken = TakeChoice(table, "backend", {"best", "host", "cuda"}, layer.backend);
+        !taken) {
+      return taken.error();
+    }
+    if (Status taken = TakeDevices(table, folder, layer); !taken) return taken.error();
   }
+  if (Status taken = TakeName(table, "operation", layer.operation); !taken) return taken.error();
+  if (Status taken = TakeName(table, "structure", layer.structure); !taken) return taken.error();
   if (Status taken = TakeWords(table, layer); !taken) return taken.error();
   if (Status taken = TakeShape(table, layer); !taken) return taken.error();
-  if (Status taken = TakeDevices(table, folder, layer); !taken) return taken.error();
-  if (Status taken = TakeInteger(table, "warmup", 0, 1'000'000, layer.warmup); !taken) return taken.error();
+  if (Status taken = TakeInteger(table, "warmup", 0, 1'000'000, layer.warmup); !taken)
+    return taken.error();
   if (Status taken = TakeInteger(table, "iterations", 1, 1'000'000, layer.iterations); !taken) {
     return taken.error();
   }
-  if (Status taken = TakeInteger(table, "seed", 0, kMost64, layer.seed); !taken) return taken.error();
+  if (Status taken = TakeInteger(table, "seed", 0, kMost64, layer.seed); !taken)
+    return taken.error();
   if (Status taken = TakeRule(table, "policy", layer.policy); !taken) return taken.error();
   if (Status taken = TakeRule(table, "proposer", layer.proposer); !taken) return taken.error();
   if (Status taken = TakeStart(table, layer); !taken) return taken.error();
@@ -188,7 +241,14 @@ Result<JobLayer> ReadLayer(Table& table, const std::string& folder) {
 
 void Lay(const JobLayer& over, TrackRequest& request) {
   if (over.label) request.label = *over.label;
-  if (over.operation) request.operation = *over.operation;
+  if (over.operation) {
+    if (!request.operation.empty() && request.operation != *over.operation) {
+      request.shape.clear();
+      request.structure.clear();
+      request.start.clear();
+    }
+    request.operation = *over.operation;
+  }
   if (over.backend) request.backend = *over.backend;
   if (over.structure) request.structure = *over.structure;
   if (over.shape) request.shape = *over.shape;

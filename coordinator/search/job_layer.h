@@ -1,8 +1,9 @@
 #pragma once
-// One table of a job file: what it says, and nothing it leaves out. Layers laid over each other make a
-// track's request.
+// One table of a job file: what it says, and nothing it leaves out. Layers laid over each other
+// make a track's request.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -19,8 +20,9 @@ class Table;
 // A [policy] or [proposer] table.
 struct RuleLayer {
   std::optional<std::string> name;
+  std::string name_place;
   Parameters parameters;
-  std::vector<std::pair<std::string, std::string>> places;  // of the parameters, for messages
+  std::map<std::string, std::string> places;  // of the parameters, for messages
 };
 
 struct JobLayer {
@@ -40,10 +42,18 @@ struct JobLayer {
   std::string place;  // of the table
 };
 
-// Takes every setting of a track out of `table`. `folder`: what a replay's file is relative to.
-Result<JobLayer> ReadLayer(Table& table, const std::string& folder);
+// Letters, digits, '_' and '-', 64 at most: what may name a file or folder, on every system.
+bool IsFileStem(const std::string& text);
 
-// `over` laid on `request`. Naming another policy or proposer drops the parameters of the one before.
+// Which table is read: the job's own and a [[track]] say everything; a [host] or [cuda] table
+// within them says neither what the track is called nor where it runs.
+enum class LayerKind { kTrack, kBackend };
+
+// Takes every setting of a track out of `table`. `folder`: what a replay's file is relative to.
+Result<JobLayer> ReadLayer(Table& table, LayerKind kind, const std::string& folder);
+
+// Lays `over` on `request`. Naming another operation drops the shape, structure and start of the
+// one before; another policy or proposer, its parameters.
 void Lay(const JobLayer& over, TrackRequest& request);
 
 }  // namespace pawl

@@ -1,5 +1,6 @@
 #pragma once
-// A policy: the pure rule that plans a generation's rounds and turns its reports into keep, reject or void.
+// A policy: the pure rule that plans a generation's rounds and turns its reports into keep, reject
+// or void.
 
 #include <cstdint>
 #include <memory>
@@ -29,8 +30,9 @@ class Policy {
   struct Arms {
     std::uint32_t committed = 0, candidate = 1, incumbent = 2;
   };
-  virtual std::vector<RoundPlan> Rounds(std::uint64_t seed, Generation generation, std::uint32_t batch,
-                                        Arms arms, std::uint32_t input_sets) const = 0;
+  virtual std::vector<RoundPlan> Rounds(std::uint64_t seed, Generation generation,
+                                        std::uint32_t batch, Arms arms,
+                                        std::uint32_t input_sets) const = 0;
 
   // `reports`: every batch's report of one attempt chain, in batch order, never empty; none of them
   // crashed or hung (core retries those before it asks).
@@ -40,7 +42,8 @@ class Policy {
   virtual Parameters Effective() const = 0;
 };
 
-// `name` as in a job file ("field_note"). Errors: unknown policy or parameter, with the nearest known.
+// `name` as in a job file ("field_note"). Errors: unknown policy or parameter, with the nearest
+// known.
 Result<std::unique_ptr<Policy>> MakePolicy(const std::string& name, const Parameters& parameters);
 
 // Decisions that need no rounds: what a report that is not kMeasured means under every policy.

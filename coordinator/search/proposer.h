@@ -15,10 +15,10 @@ namespace pawl {
 
 struct Proposal {
   Configuration candidate;
-  std::vector<Change> changes;         // from the incumbent; repairs marked
-  std::string hypothesis;              // "quad_stage false -> true; first attempt, prior order 2 of 6"
-  std::vector<std::string> violations; // non-empty: proposed as invalid, with the figures
-  std::uint64_t ordinal = 0;           // exhaustive: the candidate's, plus 1
+  std::vector<Change> changes;  // from the incumbent; repairs marked
+  std::string hypothesis;       // "quad_stage false -> true; first attempt, prior order 2 of 6"
+  std::vector<std::string> violations;  // non-empty: proposed as invalid, with the figures
+  std::uint64_t ordinal = 0;            // exhaustive: the candidate's, plus 1
 
   bool operator==(const Proposal&) const = default;
 };
@@ -34,6 +34,7 @@ class Proposer {
 };
 
 // `name` as in a job file: "coordinate", "random", "exhaustive", "same".
-Result<std::unique_ptr<Proposer>> MakeProposer(const std::string& name, const Parameters& parameters);
+Result<std::unique_ptr<Proposer>> MakeProposer(const std::string& name,
+                                               const Parameters& parameters);
 
 }  // namespace pawl

@@ -97,6 +97,7 @@ TEST(BadInput, ASecondCoordinatorIsRefused) {
 
 TEST(BadInput, ResumingWithAnEditedTemplateNamesTheFileAndForkGoesOn) {
   TempFolder folder;
+  std::filesystem::create_directories(folder / "kernels");
   std::filesystem::copy(Source("kernels/gemm"), folder / "kernels/gemm", std::filesystem::copy_options::recursive);
   WriteFile(folder / "job.toml", GemmJob());
   const auto run = [&](std::vector<std::string> more) {

@@ -16,7 +16,7 @@ TEST(HostFaults, EachIsRejectedWithItsReasonAndTheNextGenerationIsUnharmed) {
   WriteFile(folder / "planted.toml",
             "operation = \"planted\"\nbackend = \"host\"\nshape = { n = 5000 }\nconfirm = false\n"
             "devices = [\"host\"]\ninstrument = \"wall_time\"\nwarmup = 1\niterations = 5\n"
-            "[policy]\nname = \"field_note\"\ncontrol_tolerance = 1000\n"
+            "[policy]\nname = \"field_note\"\ncontrol_tolerance = 100\n"
             "[proposer]\nname = \"exhaustive\"\n[budget]\ngenerations = 40\n"
             "[deadlines]\nbuild_ms = 60000\ncheck_ms = 2000\nrun_ms = 2000\n");
   const Finished run = RunToEnd({Program("pawl"), "run", folder / "planted.toml", "--ledger", folder / "ledger",

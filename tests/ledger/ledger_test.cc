@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <set>
 
 #include "coordinator/ledger/layout.h"
 #include "coordinator/ledger/opening.h"
@@ -358,10 +359,10 @@ TEST(LedgerOnDisk, ReadersSeeWholeLedgersWhileAWriterFlushesAndCompacts) {
   small.max_wal_bytes = 64 << 10;
   const std::unique_ptr<Ledger> writer = OpenOrDie(folder, Ledger::Mode::kWrite, small);
   Numbers numbers(1);
-  for (std::uint32_t number = 1; number <= 400; ++number) {
+  for (std::uint32_t number = 1; number <= 200; ++number) {
     std::vector<Event> events = GenerationEvents(kTrack, Generation(number), numbers);
     ASSERT_TRUE(writer->Append(events));
-    if (number % 20 != 0) continue;
+    if (number % 10 != 0) continue;
     const std::unique_ptr<Ledger> reader = OpenOrDie(folder, Ledger::Mode::kRead);
     EXPECT_EQ(reader->head(), writer->head());
     EXPECT_EQ(Problem(*reader), "");

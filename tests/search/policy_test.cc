@@ -301,7 +301,7 @@ TEST(FieldNoteWithNoise, RejectsWhatIsSlowerAtTheFirstLook) {
   EXPECT_EQ(decision.detail,
             "median of 1.100, 1.100, 1.100, 1.100, 1.100, 1.100 = 1.10000 >= 0.99000; chance if at "
             "0.99000 "
-            "0.016 <= 0.31");
+            "0.016 <= 0.24");
 }
 
 TEST(FieldNoteWithNoise, IsInconclusiveAfterItsLastBatch) {
@@ -391,7 +391,7 @@ TEST(MakePolicy, RefusesRoundsThatCanNeverBeUnlikelyEnough) {
 TEST(MakePolicy, FillsInTheNotesDefaults) {
   const Parameters expected = {{"min_gain", 0.01},    {"control_tolerance", 0.03},
                                {"rounds", 3.0},       {"void_is_refusal", 0.0},
-                               {"noise_factor", 0.0}, {"futility_factor", 0.5},
+                               {"noise_factor", 0.0}, {"futility_factor", 0.7},
                                {"max_batches", 1.0}};
   EXPECT_EQ(Rule()->Effective(), expected);
   EXPECT_EQ(std::move(MakePolicy("field_note", expected)).value()->Effective(), expected);

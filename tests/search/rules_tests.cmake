@@ -6,6 +6,14 @@ target_link_libraries(pawl_test_recorded PUBLIC pawl_schema PRIVATE pawl_flags n
 
 pawl_test(search_policy_test LABEL unit SOURCES policy_test.cc policy_signed_rank_test.cc
   LINK pawl_rules pawl_test_recorded rapidcheck rapidcheck_gtest)
+pawl_test(search_policy_simulation_test LABEL property TIMEOUT 300 SOURCES policy_simulation_test.cc LINK pawl_rules)
 pawl_test(search_proposer_test LABEL unit SOURCES proposer_test.cc LINK pawl_rules pawl_test_recorded)
 pawl_test(search_proposer_property_test LABEL property SOURCES proposer_property_test.cc
   LINK pawl_rules rapidcheck rapidcheck_gtest)
+pawl_test(search_job_test LABEL unit SOURCES job_test.cc LINK pawl_job)
+pawl_test(search_job_mutation_test LABEL fuzz SOURCES job_mutation_test.cc LINK pawl_job)
+if(PAWL_SANITIZE STREQUAL "fuzzer")
+  add_executable(job_fuzz job_fuzz.cc)
+  target_link_libraries(job_fuzz PRIVATE pawl_job)
+  target_link_options(job_fuzz PRIVATE -fsanitize=fuzzer)
+endif()

@@ -439,12 +439,12 @@ TEST(Track, RefusesWhatCannotFollow) {
   refuses(proposed, "the incumbent is tile=32");
   proposed = story.Proposal({kTile64});
   proposed.changes.clear();
-  refuses(proposed, "knob 'tile'");
+  refuses(proposed, "do not lead from the incumbent to the candidate: they give tile=32");
   proposed = story.Proposal({kTile64, kTile64});
-  refuses(proposed, "twice");
+  refuses(proposed, "a change of knob 'tile' starts from 32, it is 64");
   proposed = story.Proposal({kTile64});
   proposed.candidate.settings.pop_back();
-  refuses(proposed, "2 knobs");
+  refuses(proposed, "do not lead from the incumbent to the candidate");
 
   story.Propose({kTile64});
   refuses(story.Proposal({kTile16}), "generation 1 is open");

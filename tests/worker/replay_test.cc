@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
+#include <sstream>
 
 #include "tests/worker/replay_orders.h"
 
@@ -321,6 +322,59 @@ TEST_F(ReplayFile, SaysWhichLineCannotBeRead) {
   EXPECT_EQ(ledger(head + "{\"generation\": 1, " + arms +
                    ", \"rounds\": [{\"candidate\": 1}, {\"candidate\": 0}]}]}"),
             in + "3: round 2's candidate is 0, wanted a time in microseconds");
+}
+
+// One to four bytes changed, cut or doubled, of both formats: read, or refused in one line.
+TEST_F(ReplayFile, SurvivesDamagedFiles) {
+  std::ifstream in(kLayerNorm, std::ios::binary);
+  std::ostringstream ledger;
+  ledger << in.rdbuf();
+  const std::pair<std::string, std::string> files[] = {
+      {"l.json", ledger.str()},
+      {"t.csv", "x,y,status,time_ms\n1,2,ok,2.5\n2,2,compile,\n3,true,runtime,\n4,4,ok,1\n"}};
+  std::uint64_t random = 88172645463325252ULL;
+  const auto next = [&random](std::uint64_t below) {  // xorshift64
+    random ^= random << 13;
+    random ^= random >> 7;
+    random ^= random << 17;
+    return random % below;
+  };
+  int refused = 0;
+  for (int i = 0; i < 4000; ++i) {
+    const auto& [name, whole] = files[i % 2];
+    std::string bytes = whole;
+    for (std::uint64_t change = 0; change <= next(4); ++change) {
+      const std::size_t at = next(bytes.size());
+      switch (next(4)) {
+        case 0:
+          bytes[at] = static_cast<char>(next(256));
+          break;
+        case 1:
+          bytes.erase(at, 1 + next(20));
+          break;
+        case 2:
+          bytes.insert(at, bytes.substr(next(bytes.size()), 1 + next(20)));
+          break;
+        case 3:
+          bytes.resize(at + 1);
+          break;
+      }
+    }
+    const std::string path = Write(name, bytes);
+    const Result<std::unique_ptr<Device>> device = OpenReplay(path, {});
+    if (device) continue;
+    ++refused;
+    ASSERT_EQ(device.error().message.find('\n'), std::string::npos) << device.error().message;
+    ASSERT_THAT(device.error().message, StartsWith(path + ":"));
+  }
+  EXPECT_GT(refused, 1000);
+}
+
+TEST_F(ReplayFile, NeedsADeviceNameOfOneLine) {
+  EXPECT_EQ(ErrorOf(Write("l.json", "{\"device\": \"a\\nb\", \"generations\": []}")),
+            folder_ + "/l.json:1: the device is called \"a?b\", wanted one line of text");
+  EXPECT_THAT(ErrorOf(Write("l.json", "{\"device\": \"\", \"generations\": []}")),
+              HasSubstr("the device is called \"\""));
 }
 
 TEST_F(ReplayFile, SaysWhatItCannotOpen) {

@@ -10,3 +10,8 @@ endfunction()
 
 pawl_runner_test(pawl_child_test LABEL fault SOURCES child_test.cc LINK pawl_runner)
 add_dependencies(pawl_child_test runner_for_tests)
+pawl_runner_test(pawl_host_test LABEL fault SOURCES host_test.cc LINK pawl_runner pawl_host_device)
+pawl_runner_test(pawl_check_test LABEL unit SOURCES check_test.cc LINK pawl_host_device)
+pawl_runner_test(pawl_cache_test LABEL unit SOURCES cache_test.cc LINK pawl_host_device Threads::Threads)
+pawl_runner_test(pawl_evidence_test LABEL unit SOURCES evidence_test.cc
+  LINK pawl_runner nlohmann_json::nlohmann_json)

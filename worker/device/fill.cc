@@ -3,11 +3,13 @@
 #include <cmath>
 #include <cstring>
 #include <type_traits>
+#include <vector>
 
 namespace pawl {
 namespace {
 
 constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15ull;  // 2^64 / phi, SplitMix64's increment
+constexpr std::uint64_t kSiblingShare = 128;
 
 std::uint64_t Mix(std::uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
@@ -89,6 +91,20 @@ void FillBuffer(const Buffer& buffer, std::uint32_t index, std::uint64_t seed, v
       return FillAs(buffer.fill, stream, count, static_cast<std::uint32_t*>(elements));
   }
   CHECK(false, static_cast<int>(buffer.dtype));
+}
+
+void FillSibling(const Buffer& buffer, std::uint32_t index, std::uint64_t seed, void* elements) {
+  FillBuffer(buffer, index, seed, elements);
+  const std::size_t size = SizeOf(buffer.dtype);
+  const auto count = static_cast<std::uint64_t>(buffer.Elements());
+  std::vector<char> others(count * size);
+  FillBuffer(buffer, index, Mix(seed + 1), others.data());
+  const std::uint64_t stream = Mix(Mix(seed + 2) + index);
+  const std::uint64_t always = Draw(stream, count) % count;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (i != always && Draw(stream, i) % kSiblingShare != 0) continue;
+    std::memcpy(static_cast<char*>(elements) + i * size, others.data() + i * size, size);
+  }
 }
 
 void Poison(void* elements, std::size_t bytes) { std::memset(elements, 0xff, bytes); }

@@ -3,13 +3,13 @@
 // the same bits on every machine and compiler. Integer arithmetic and one multiply and add in
 // double; no libm, no <random>.
 //
-// Element i of buffer b takes the SplitMix64 output at counter i of the stream Mix(seed + (b+1) *
-// 2^64/phi):
-//   kUniform   a + (b - a) * (top 53 bits) / 2^53, below b also after rounding to the element's
-//   type kIntegers  a + (top 32 bits) * (b - a + 1) / 2^32, in integers kNormal    a + b * z, z =
-//   (the sum of twelve 16-bit words - 393210) / 65536: mean 0, standard deviation
-//              1 to 1e-9, within +-6 (Irwin-Hall); the words are those of three consecutive
-//              counters
+// Element i of buffer b draws from the SplitMix64 stream Mix(seed + (b + 1) * 2^64/phi), by
+// counter:
+// - kUniform: a + (b - a) * (top 53 bits) / 2^53, below b also once rounded to the element's type;
+// - kIntegers: a + (top 32 bits) * (b - a + 1) / 2^32, in integers;
+// - kNormal: a + b * z, z = (the sum of twelve 16-bit words - 393210) / 65536 (Irwin-Hall): mean 0,
+//   standard deviation 1 to 1e-9, within +-6; the words are those of three consecutive counters;
+// - kConstant: a.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,6 +21,10 @@ namespace pawl {
 // Fills `elements` (Buffer::Elements() of the buffer's type) for an input set. `index`: of the
 // buffer in Order::buffers.
 void FillBuffer(const Buffer& buffer, std::uint32_t index, std::uint64_t seed, void* elements);
+
+// The same with about one element in 128, and at least one, drawn anew: what an input set's sibling
+// holds.
+void FillSibling(const Buffer& buffer, std::uint32_t index, std::uint64_t seed, void* elements);
 
 // What outputs hold before a checked run: all bits set, which is NaN in f32 and f64 and -1 in
 // integers.

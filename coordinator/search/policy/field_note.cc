@@ -26,7 +26,7 @@ const std::vector<ParameterRule>& Rules() {
       {"rounds", 3, 1, 120, true},
       {"void_is_refusal", 0, 0, 1, true},
       {"noise_factor", 0, 0, 6, false},
-      {"futility_factor", 0.5, 0, 6, false},
+      {"futility_factor", 0.7, 0, 6, false},
       {"max_batches", 1, 1, kMostBatches, true},
   };
   return kRules;
@@ -246,28 +246,41 @@ std::variant<Decision, AskMore> FieldNote::Decide(const std::vector<Report>& rep
   const std::string against = std::string(better ? " < " : " >= ") + Fixed(threshold, 5);
   if (!by_noise) return settle(better ? Reason::kFaster : Reason::kNotFaster, seen + against);
 
-  const double chance = SignedRankTail(times.pairs);
-  const double chance_allowed = NormalTail(noise_factor_);
-  const std::string noise = "; chance if equal " + Chance(chance) +
-                            (chance <= chance_allowed ? " <= " : " > ") + Chance(chance_allowed);
-  if (better && chance <= chance_allowed) return settle(Reason::kFaster, seen + against + noise);
-
-  std::vector<std::pair<double, double>> reversed;  // the goal against the candidate
-  for (const auto& [candidate, incumbent] : times.pairs) {
-    reversed.emplace_back(threshold * incumbent, candidate);
-  }
-  const double futile = SignedRankTail(reversed);
-  const double futile_allowed = NormalTail(futility_factor_);
-  if (futile <= futile_allowed) {
-    return settle(Reason::kNotFaster, seen + against + "; chance if at " + Fixed(threshold, 5) +
-                                          " " + Chance(futile) + " <= " + Chance(futile_allowed));
-  }
+  const Look look = LookAt(times.pairs, better);
+  const std::string arithmetic = seen + against + look.text;
+  if (look.finding == Look::Finding::kFaster) return settle(Reason::kFaster, arithmetic);
+  if (look.finding == Look::Finding::kFutile) return settle(Reason::kNotFaster, arithmetic);
   if (reports.size() < max_batches_) {
-    return AskMore{seen + against + noise + "; batch " + std::to_string(reports.size()) +
-                   " of at most " + std::to_string(max_batches_)};
+    return AskMore{arithmetic + "; batch " + std::to_string(reports.size()) + " of at most " +
+                   std::to_string(max_batches_)};
   }
   return settle(Reason::kNotFaster, "inconclusive after " + std::to_string(times.ratios.size()) +
-                                        " rounds: " + seen + against + noise);
+                                        " rounds: " + arithmetic);
+}
+
+FieldNote::Look FieldNote::LookAt(const std::vector<std::pair<double, double>>& pairs,
+                                  bool better) const {
+  const auto compare = [](const std::string& what, double chance, double allowed) {
+    return "; " + what + " " + Chance(chance) + (chance <= allowed ? " <= " : " > ") +
+           Chance(allowed);
+  };
+  std::string text;
+  if (better) {
+    const double chance = SignedRankTail(pairs);
+    const double allowed = NormalTail(noise_factor_);
+    text = compare("chance if equal", chance, allowed);
+    if (chance <= allowed) return {Look::Finding::kFaster, text};
+  }
+  std::vector<std::pair<double, double>> reversed;  // the goal against the candidate
+  for (const auto& [candidate, incumbent] : pairs) {
+    reversed.emplace_back((1 - min_gain_) * incumbent, candidate);
+  }
+  const double chance = SignedRankTail(reversed);
+  const double allowed = NormalTail(futility_factor_);
+  if (!better || chance <= allowed) {
+    text = compare("chance if at " + Fixed(1 - min_gain_, 5), chance, allowed);
+  }
+  return {chance <= allowed ? Look::Finding::kFutile : Look::Finding::kOpen, text};
 }
 
 Parameters FieldNote::Effective() const {

@@ -57,6 +57,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "coordinator/search/policy.h"
@@ -74,7 +76,16 @@ class FieldNote final : public Policy {
   Parameters Effective() const override;
 
  private:
+  // What the rounds so far say where noise is weighed, with the arithmetic.
+  struct Look {
+    enum class Finding { kFaster, kFutile, kOpen };
+    Finding finding = Finding::kOpen;
+    std::string text;
+  };
+
   explicit FieldNote(const Parameters& filled);
+  // `pairs`: candidate and incumbent, by round; `better`: their ratio's median is.
+  Look LookAt(const std::vector<std::pair<double, double>>& pairs, bool better) const;
 
   const double min_gain_;
   const double control_tolerance_;

@@ -27,27 +27,32 @@ double SignedRankTail(const std::vector<std::pair<double, double>>& pairs) {
   std::sort(aparts.begin(), aparts.end(),
             [](const Apart& a, const Apart& b) { return a.ratio < b.ratio; });
 
-  // Twice the rank, so that a shared one is whole: the sum of the first and last place of its ties.
+  // Ties share the mean of their ranks, which may be a half: then everything is counted twice.
   const std::size_t n = aparts.size();
-  std::vector<std::size_t> twice_rank(n);
+  const bool ties =
+      std::adjacent_find(aparts.begin(), aparts.end(), [](const Apart& a, const Apart& b) {
+        return a.ratio == b.ratio;
+      }) != aparts.end();
+  std::vector<std::size_t> ranks(n);
   for (std::size_t first = 0; first < n;) {
-    std::size_t end = first;
+    std::size_t end = first + 1;
     while (end < n && aparts[end].ratio == aparts[first].ratio) ++end;
-    std::fill(twice_rank.begin() + first, twice_rank.begin() + end, first + end + 1);
+    std::fill(ranks.begin() + static_cast<std::ptrdiff_t>(first),
+              ranks.begin() + static_cast<std::ptrdiff_t>(end), ties ? first + end + 1 : end);
     first = end;
   }
   std::size_t seen = 0;
-  for (std::size_t i = 0; i < n; ++i) seen += aparts[i].first_smaller ? twice_rank[i] : 0;
+  for (std::size_t i = 0; i < n; ++i) seen += aparts[i].first_smaller ? ranks[i] : 0;
 
   // chance[s]: of a rank sum of s, one pair's coin after another. Halving is exact.
-  std::vector<double> chance(n * (n + 1) + 1, 0.0);
+  std::vector<double> chance(n * (n + 1) / (ties ? 1 : 2) + 1, 0.0);
   chance[0] = 1;
   std::size_t reach = 0;
-  for (const std::size_t rank : twice_rank) {
+  for (const std::size_t rank : ranks) {
     reach += rank;
-    for (std::size_t s = reach + 1; s-- > 0;) {
-      chance[s] = 0.5 * (chance[s] + (s >= rank ? chance[s - rank] : 0));
-    }
+    double* const at = chance.data();
+    for (std::size_t s = reach; s >= rank; --s) at[s] = 0.5 * (at[s] + at[s - rank]);
+    for (std::size_t s = 0; s < rank; ++s) at[s] *= 0.5;
   }
   double tail = 0;
   for (std::size_t s = chance.size(); s-- > seen;) tail += chance[s];  // the smallest first

@@ -21,13 +21,12 @@ void Call(KernelCall call, void* const* buffers, const std::int64_t* scalars) no
 
 }  // namespace
 
-Bench::Bench(const Order& order, std::vector<std::shared_ptr<const InputSet>> sets)
+Bench::Bench(const Order& order, OrderSets sets)
     : order_(order), sets_(std::move(sets)), calls_(order.arms.size(), 0) {
   for (const Scalar& scalar : order.scalars) scalars_.push_back(scalar.value);
 }
 
-Result<std::unique_ptr<Bench>> Bench::Make(const Order& order,
-                                           std::vector<std::shared_ptr<const InputSet>> sets,
+Result<std::unique_ptr<Bench>> Bench::Make(const Order& order, OrderSets sets,
                                            std::uint64_t cache_bytes) {
   std::unique_ptr<Bench> bench(new Bench(order, std::move(sets)));
   std::uint64_t bytes = 0;
@@ -54,16 +53,16 @@ Result<std::unique_ptr<Bench>> Bench::Make(const Order& order,
   return bench;
 }
 
-void Bench::LoadInputs(std::size_t set) {
-  if (loaded_ == set) return;
+void Bench::LoadInputs(const InputSet& set) {
+  if (loaded_ == &set) return;
   for (Copy& copy : copies_) {
     for (Array& array : copy.arrays) {
-      const std::vector<std::byte>& contents = sets_[set]->contents[array.buffer];
+      const std::vector<std::byte>& contents = set.contents[array.buffer];
       if (!contents.empty()) std::memcpy(array.memory.data(), contents.data(), contents.size());
       array.changed = SIZE_MAX;
     }
   }
-  loaded_ = set;
+  loaded_ = &set;
 }
 
 void Bench::PoisonOutputs() {
@@ -78,7 +77,7 @@ void Bench::PoisonOutputs() {
 void Bench::ChangeInputs(Copy& copy) {
   ++changes_;
   for (Array& array : copy.arrays) {
-    const std::vector<std::byte>& contents = sets_[loaded_]->contents[array.buffer];
+    const std::vector<std::byte>& contents = loaded_->contents[array.buffer];
     if (contents.empty()) continue;
     const std::size_t size = SizeOf(order_.buffers[array.buffer].dtype);
     const std::size_t count = contents.size() / size;
@@ -100,7 +99,7 @@ void Bench::RestoreInputs() {
       if (array.changed == SIZE_MAX) continue;
       const std::size_t size = SizeOf(order_.buffers[array.buffer].dtype);
       std::memcpy(static_cast<std::byte*>(array.memory.data()) + array.changed * size,
-                  sets_[loaded_]->contents[array.buffer].data() + array.changed * size, size);
+                  loaded_->contents[array.buffer].data() + array.changed * size, size);
       array.changed = SIZE_MAX;
     }
   }
@@ -118,7 +117,7 @@ void Bench::CallNext(KernelCall call) {
   Call(call, copy.pointers.data(), scalars_.data());
 }
 
-CallCheck Bench::Verify(std::size_t set, const Copy& written) const {
+CallCheck Bench::Verify(const Copy& written) const {
   CallCheck check;
   const auto fail = [&check](std::string detail) {
     check.passed = false;
@@ -131,7 +130,7 @@ CallCheck Bench::Verify(std::size_t set, const Copy& written) const {
       if (const std::optional<std::int64_t> offset = array.memory.Touched()) {
         fail(DescribeTouch(buffer, *offset));
       }
-      const std::vector<std::byte>& contents = sets_[set]->contents[array.buffer];
+      const std::vector<std::byte>& contents = loaded_->contents[array.buffer];
       const auto* const now = static_cast<const std::byte*>(array.memory.data());
       if (contents.empty() || std::memcmp(now, contents.data(), contents.size()) == 0) continue;
       const auto changed = std::mismatch(contents.begin(), contents.end(), now).first;
@@ -144,7 +143,7 @@ CallCheck Bench::Verify(std::size_t set, const Copy& written) const {
     const Buffer& buffer = order_.buffers[array.buffer];
     if (buffer.role != BufferRole::kOutput) continue;
     const Comparison compared =
-        Compare(buffer, array.memory.data(), sets_[set]->expected[array.buffer].data(),
+        Compare(buffer, array.memory.data(), loaded_->expected[array.buffer].data(),
                 order_.check.rtol, order_.check.atol);
     check.elements += compared.elements;
     check.wrong += compared.wrong;
@@ -154,12 +153,12 @@ CallCheck Bench::Verify(std::size_t set, const Copy& written) const {
   return check;
 }
 
-CallCheck Bench::Check(KernelCall call, std::size_t set) {
+CallCheck Bench::Check(KernelCall call, const InputSet& set) {
   LoadInputs(set);
   PoisonOutputs();
   Copy& copy = copies_.front();
   Call(call, copy.pointers.data(), scalars_.data());
-  return Verify(set, copy);
+  return Verify(copy);
 }
 
 // How many calls make an iteration that is long enough to time: doubles until it can be told, then
@@ -182,9 +181,9 @@ std::uint64_t Bench::FindCalls(KernelCall call) {
   }
 }
 
-Visit Bench::Run(KernelCall call, std::uint32_t arm, std::size_t set) {
+Visit Bench::Run(KernelCall call, std::uint32_t arm, std::uint32_t input_set) {
   const Timing& timing = order_.timing;
-  LoadInputs(set);
+  LoadInputs(*sets_.timed[input_set]);
   PoisonOutputs();
   WaitUntilQuiet();
   for (std::uint32_t i = 0; i < timing.warmup; ++i) CallNext(call);
@@ -201,6 +200,7 @@ Visit Bench::Run(KernelCall call, std::uint32_t arm, std::size_t set) {
   };
   for (std::uint32_t i = 1; i < timing.iterations; ++i) timed([&] { CallNext(call); });
   RestoreInputs();
+  if (input_set == 0) LoadInputs(*sets_.sibling);
   PoisonOutputs();
   const Copy* written = nullptr;
   timed([&] {
@@ -209,7 +209,7 @@ Visit Bench::Run(KernelCall call, std::uint32_t arm, std::size_t set) {
     Call(call, copy.pointers.data(), scalars_.data());
   });
   visit.clock_mhz = MeasureClockMhz();
-  visit.check = Verify(set, *written);
+  visit.check = Verify(*written);
   return visit;
 }
 

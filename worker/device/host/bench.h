@@ -4,16 +4,14 @@
 // verdict.
 //
 // What a kernel cannot get away with:
-//   leaving an output unwritten      all outputs are NaN before a checked call, before a visit and
-//   before the
-//                                    last timed iteration
-//   returning an earlier output      the same; and visits switch the contents of the inputs at one
-//   address keeping answers by its inputs    between timed calls one element of every input takes
-//   another value of
-//                                    its array; the last iteration sees the exact contents again
-//   changing its inputs              they are compared with the originals after every check and
-//   visit writing outside its outputs      patterns on both sides of every buffer
-//   (worker/device/host/guarded.h)
+// - leaving an output unwritten: all outputs are NaN before a checked call, before a visit and
+//   before its last timed iteration;
+// - returning an earlier output: the same, and visits switch the inputs' contents at one address;
+// - keeping answers by its inputs: between timed calls one element of every input takes another
+//   value of its array, and the last iteration of a visit on the first timed set sees its sibling,
+//   which a few elements do not tell from it;
+// - changing its inputs: they are compared with the originals after every check and visit;
+// - writing outside its outputs: worker/device/host/guarded.h.
 
 #include <cstdint>
 #include <memory>
@@ -45,20 +43,20 @@ struct Visit {
 
 class Bench {
  public:
-  // `sets`: of the timed seeds, then the hidden one. With timing.cold_cache all buffers rotate,
-  // call by call, over copies that together exceed three last-level caches (at most 1 GiB and 256
-  // copies).
-  static Result<std::unique_ptr<Bench>> Make(const Order& order,
-                                             std::vector<std::shared_ptr<const InputSet>> sets,
+  // With timing.cold_cache all buffers rotate, call by call, over copies that together exceed three
+  // last-level caches (at most 1 GiB and 256 copies).
+  static Result<std::unique_ptr<Bench>> Make(const Order& order, OrderSets sets,
                                              std::uint64_t cache_bytes);
 
-  // One call on the contents of set `set`, everything compared.
-  CallCheck Check(KernelCall call, std::size_t set);
+  // One call on the contents of one of sets(), everything compared.
+  CallCheck Check(KernelCall call, const InputSet& set);
 
   // Warm-up, then the timed iterations. An iteration is as many calls as take ShortestSpanNs, most
   // often one; their number is found at an arm's first visit and stays. `arm`: into the order's
   // arms.
-  Visit Run(KernelCall call, std::uint32_t arm, std::size_t set);
+  Visit Run(KernelCall call, std::uint32_t arm, std::uint32_t input_set);
+
+  const OrderSets& sets() const { return sets_; }
 
  private:
   struct Array {
@@ -71,21 +69,21 @@ class Bench {
     std::vector<void*> pointers;
   };
 
-  Bench(const Order& order, std::vector<std::shared_ptr<const InputSet>> sets);
-  void LoadInputs(std::size_t set);
+  Bench(const Order& order, OrderSets sets);
+  void LoadInputs(const InputSet& set);
   void PoisonOutputs();
   void ChangeInputs(Copy& copy);  // one element each; puts back the one before
   void RestoreInputs();
   Copy& NextCopy();
   void CallNext(KernelCall call);  // on the next copy, its inputs changed
   std::uint64_t FindCalls(KernelCall call);
-  CallCheck Verify(std::size_t set, const Copy& written) const;
+  CallCheck Verify(const Copy& written) const;
 
   const Order& order_;
-  const std::vector<std::shared_ptr<const InputSet>> sets_;
+  const OrderSets sets_;
   std::vector<std::int64_t> scalars_;
   std::vector<Copy> copies_;
-  std::size_t loaded_ = SIZE_MAX;  // the set whose contents the inputs hold
+  const InputSet* loaded_ = nullptr;  // the set whose contents the inputs hold
   std::size_t next_copy_ = 0;
   std::vector<std::uint64_t> calls_;  // by arm; 0: not known yet
   std::uint64_t changes_ = 0;

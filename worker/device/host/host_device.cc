@@ -175,8 +175,7 @@ Result<Execution> HostDevice::Execute(const Order& order, const Progress& progre
   // References come first, on behalf of the control: what they take is no candidate's fault.
   const ArmRole control = order.arms.empty() ? ArmRole::kCommitted : order.arms.front().role;
   progress(Stage::kCheck, control);
-  Result<std::vector<std::shared_ptr<const InputSet>>> sets =
-      sets_.Of(order, [&] { progress(Stage::kCheck, control); });
+  Result<OrderSets> sets = sets_.Of(order, [&] { progress(Stage::kCheck, control); });
   if (!sets) return sets.error();
   Result<std::unique_ptr<Bench>> bench = Bench::Make(order, std::move(*sets), machine_.cache_bytes);
   if (!bench) return bench.error();
@@ -258,7 +257,9 @@ Result<bool> HostDevice::Load(const Order& order, const Progress& progress, Exec
 bool HostDevice::Check(const Order& order, const Progress& progress, Execution& execution,
                        const std::vector<LoadedArm>& arms, Bench& bench) {
   const Digest check_key = CheckKey(order);
-  const std::size_t set_count = order.input_seeds.size() + 1;
+  std::vector<const InputSet*> sets;
+  for (const auto& set : bench.sets().timed) sets.push_back(set.get());
+  sets.push_back(bench.sets().hidden.get());
   for (std::size_t i = 0; i < arms.size(); ++i) {
     const ArmRole role = order.arms[i].role;
     const std::pair<Digest, Digest> key(arms[i].built.digest, check_key);
@@ -271,16 +272,17 @@ bool HostDevice::Check(const Order& order, const Progress& progress, Execution& 
     CheckFacts facts;
     facts.arm = role;
     facts.passed = true;
-    for (std::size_t set = 0; set < set_count && facts.passed; ++set) {
+    for (const InputSet* set : sets) {
       progress(Stage::kCheck, role);
-      const CallCheck check = bench.Check(arms[i].call, set);
+      const CallCheck check = bench.Check(arms[i].call, *set);
       facts.passed = check.passed;
       facts.elements += check.elements;
       facts.wrong += check.wrong;
       facts.max_abs_error = std::max(facts.max_abs_error, check.max_abs_error);
       if (check.passed) continue;
       facts.detail = check.detail;
-      if (set + 1 == set_count) facts.detail += " (on the hidden input set)";
+      if (set == sets.back()) facts.detail += " (on the hidden input set)";
+      break;
     }
     execution.report.checks.push_back(facts);
     if (!facts.passed) {

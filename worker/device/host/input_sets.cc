@@ -27,7 +27,7 @@ std::string Bits(const void* value, std::size_t bytes) {
 }
 
 // Everything that an input set and its expected outputs depend on.
-Digest KeyOf(const Order& order, std::uint64_t seed) {
+Digest KeyOf(const Order& order, std::uint64_t seed, bool sibling) {
   Hasher hasher;
   hasher.Field("host input set 1").Field(order.sources[*order.check.reference].digest.Hex());
   for (const Buffer& buffer : order.buffers) {
@@ -41,7 +41,7 @@ Digest KeyOf(const Order& order, std::uint64_t seed) {
   for (const Scalar& scalar : order.scalars) {
     hasher.Field(scalar.name).Field(std::to_string(scalar.value));
   }
-  hasher.Field(std::to_string(seed));
+  hasher.Field(std::to_string(seed)).Field(sibling ? "sibling" : "set");
   return hasher.Finish();
 }
 
@@ -64,36 +64,53 @@ InputSets::InputSets(Compiler& compiler, ObjectCache& cache, std::string scratch
                      std::uint32_t threads)
     : compiler_(compiler), cache_(cache), scratch_(std::move(scratch)), threads_(threads) {}
 
-Result<std::vector<std::shared_ptr<const InputSet>>> InputSets::Of(
-    const Order& order, const std::function<void()>& alive) {
+Result<OrderSets> InputSets::Of(const Order& order, const std::function<void()>& alive) {
   if (!order.check.reference || *order.check.reference >= order.sources.size()) {
     return Error{"host: the order for " + order.operation +
                      " names no reference, and nothing unchecked is timed",
                  Advice::kReject};
   }
-  std::vector<std::uint64_t> seeds = order.input_seeds;
-  seeds.push_back(order.check.hidden_seed);
-  std::vector<std::shared_ptr<const InputSet>> sets;
-  std::unique_ptr<Module> reference;  // built only when an expected output is not cached
-  for (const std::uint64_t seed : seeds) {
-    const Digest key = KeyOf(order, seed);
-    const auto found = std::find_if(kept_.begin(), kept_.end(),
-                                    [&key](const Kept& kept) { return kept.key == key; });
-    if (found != kept_.end()) {
-      kept_.splice(kept_.begin(), kept_, found);
-      sets.push_back(kept_.front().set);
-      continue;
-    }
-    Result<std::shared_ptr<const InputSet>> set = Make(order, seed, key, reference, alive);
-    if (!set) return set.error();
-    kept_.push_front({key, *set, BytesOf(**set)});
-    sets.push_back(*set);
+  if (order.input_seeds.empty()) {
+    return Error{"host: the order for " + order.operation + " has no input set", Advice::kReject};
   }
+  OrderSets sets;
+  std::unique_ptr<Module> reference;  // built only when an expected output is not cached
+  for (const std::uint64_t seed : order.input_seeds) {
+    Result<std::shared_ptr<const InputSet>> set = Take(order, seed, FillBuffer, reference, alive);
+    if (!set) return set.error();
+    sets.timed.push_back(std::move(*set));
+  }
+  Result<std::shared_ptr<const InputSet>> hidden =
+      Take(order, order.check.hidden_seed, FillBuffer, reference, alive);
+  if (!hidden) return hidden.error();
+  sets.hidden = std::move(*hidden);
+  Result<std::shared_ptr<const InputSet>> sibling =
+      Take(order, order.input_seeds.front(), FillSibling, reference, alive);
+  if (!sibling) return sibling.error();
+  sets.sibling = std::move(*sibling);
+
   std::size_t bytes = 0;
   auto kept = kept_.begin();
   while (kept != kept_.end() && bytes + kept->bytes <= kMaxKeptBytes) bytes += (kept++)->bytes;
   kept_.erase(kept, kept_.end());
   return sets;
+}
+
+// From memory, or made and kept there.
+Result<std::shared_ptr<const InputSet>> InputSets::Take(const Order& order, std::uint64_t seed,
+                                                        FillFunction fill,
+                                                        std::unique_ptr<Module>& reference,
+                                                        const std::function<void()>& alive) {
+  const Digest key = KeyOf(order, seed, fill == FillSibling);
+  const auto found = std::find_if(kept_.begin(), kept_.end(),
+                                  [&key](const Kept& kept) { return kept.key == key; });
+  if (found != kept_.end()) {
+    kept_.splice(kept_.begin(), kept_, found);
+    return kept_.front().set;
+  }
+  Result<std::shared_ptr<const InputSet>> set = Make(order, seed, fill, key, reference, alive);
+  if (set) kept_.push_front({key, *set, BytesOf(**set)});
+  return set;
 }
 
 Result<std::unique_ptr<Module>> InputSets::LoadReference(const Order& order) {
@@ -118,7 +135,7 @@ Result<std::unique_ptr<Module>> InputSets::LoadReference(const Order& order) {
 }
 
 Result<std::shared_ptr<const InputSet>> InputSets::Make(const Order& order, std::uint64_t seed,
-                                                        const Digest& key,
+                                                        FillFunction fill, const Digest& key,
                                                         std::unique_ptr<Module>& reference,
                                                         const std::function<void()>& alive) {
   auto set = std::make_shared<InputSet>();
@@ -128,7 +145,7 @@ Result<std::shared_ptr<const InputSet>> InputSets::Make(const Order& order, std:
     const Buffer& buffer = order.buffers[i];
     if (buffer.role != BufferRole::kInput) continue;
     set->contents[i].resize(static_cast<std::size_t>(buffer.Elements()) * SizeOf(buffer.dtype));
-    FillBuffer(buffer, static_cast<std::uint32_t>(i), seed, set->contents[i].data());
+    fill(buffer, static_cast<std::uint32_t>(i), seed, set->contents[i].data());
   }
   for (std::size_t i = 0; i < order.buffers.size(); ++i) {
     const Buffer& buffer = order.buffers[i];

@@ -23,16 +23,22 @@ struct InputSet {
   std::vector<std::vector<double>> expected;     // by buffer; empty for inputs
 };
 
+struct OrderSets {
+  std::vector<std::shared_ptr<const InputSet>> timed;  // as Order::input_seeds
+  std::shared_ptr<const InputSet> hidden;
+  // The first timed set with about one input element in 128 drawn anew (worker/device/fill.h): a
+  // kernel that knows its inputs again by a few of their elements takes one for the other.
+  std::shared_ptr<const InputSet> sibling;
+};
+
 class InputSets {
  public:
   InputSets(Compiler& compiler, ObjectCache& cache, std::string scratch, std::uint32_t threads);
 
-  // Of the order's timed seeds in their order, then of the hidden one. `alive` is called about
-  // every second while a reference is computed. Errors: the order names no reference; it does not
-  // compile or load; it gives an element that is not finite. They are the operation's fault, no
-  // arm's.
-  Result<std::vector<std::shared_ptr<const InputSet>>> Of(const Order& order,
-                                                          const std::function<void()>& alive);
+  // `alive` is called about every second while a reference is computed. Errors: the order names no
+  // reference or no timed set; the reference does not compile or load; it gives an element that is
+  // not finite. They are the operation's fault, no arm's.
+  Result<OrderSets> Of(const Order& order, const std::function<void()>& alive);
 
  private:
   struct Kept {
@@ -41,8 +47,14 @@ class InputSets {
     std::size_t bytes = 0;
   };
 
+  using FillFunction = void (*)(const Buffer&, std::uint32_t, std::uint64_t, void*);
+
+  Result<std::shared_ptr<const InputSet>> Take(const Order& order, std::uint64_t seed,
+                                               FillFunction fill,
+                                               std::unique_ptr<Module>& reference,
+                                               const std::function<void()>& alive);
   Result<std::shared_ptr<const InputSet>> Make(const Order& order, std::uint64_t seed,
-                                               const Digest& key,
+                                               FillFunction fill, const Digest& key,
                                                std::unique_ptr<Module>& reference,
                                                const std::function<void()>& alive);
   Status Compute(const Order& order, const Buffer& output, const Module& reference,

@@ -18,10 +18,10 @@ inline constexpr const char* kCallSymbol = "pawl_call";
 std::string KernelUnit(const SourceText& source, const std::vector<Launch>& launches,
                        const std::vector<Buffer>& buffers, const std::vector<Scalar>& scalars);
 
-// For each output C, extern "C" void pawl_reference_C(const void* const* inputs, const
-// std::int64_t* scalars, std::int64_t first, std::int64_t last, double* elements): elements[i -
-// first] = reference_C of flat element i, for i in [first, last). `inputs` are the input buffers
-// only, in order.
+// For each output C, extern "C" void pawl_reference_C(const void* const* inputs,
+// const std::int64_t* scalars, std::int64_t first, std::int64_t last, double* elements):
+// elements[i - first] = reference_C of flat element i, for i in [first, last). `inputs` are the
+// input buffers only, in order.
 std::string ReferenceSymbol(const Buffer& output);
 std::string ReferenceUnit(const SourceText& source, const std::vector<Buffer>& buffers,
                           const std::vector<Scalar>& scalars);

@@ -24,7 +24,12 @@ Answer NotRecorded(std::string why, bool exhausted) {
 }
 
 Error BadRecording(const std::string& path, std::size_t line, const std::string& what) {
-  return Error{path + ":" + std::to_string(line) + ": " + what};
+  std::string text = path + ":" + std::to_string(line) + ": " + what;
+  // What is quoted from a damaged file stays on one line.
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < ' ' || c == 127) c = '?';
+  }
+  return Error{std::move(text)};
 }
 
 std::size_t LineAt(std::string_view bytes, std::size_t offset) {
@@ -167,10 +172,17 @@ Result<std::unique_ptr<Device>> OpenReplay(const std::string& argument, const De
   Result<std::unique_ptr<Recording>> recording =
       ledger ? ReadLedgerRecording(path, *file) : ReadTableRecording(path, *file);
   if (!recording) return recording.error();
+  if (model.empty()) model = (*recording)->model();
+  const bool plain = std::none_of(model.begin(), model.end(), [](char c) {
+    return static_cast<unsigned char>(c) < ' ' || c == 127;
+  });
+  if (model.empty() || !plain) {
+    return BadRecording(path, 1, "the device is called \"" + model + "\", wanted one line of text");
+  }
 
   DeviceFacts facts;
   facts.kind = "replay";
-  facts.model = model.empty() ? (*recording)->model() : model;
+  facts.model = model;
   facts.toolchain = "replay " + path.substr(path.rfind('/') + 1) + " " + digest.Short();
   if (noise.Any()) facts.toolchain += " " + noise.Text();
   facts.instruments = (*recording)->instruments();
