@@ -13,8 +13,9 @@ int main(int argc, char** argv) {
   CLI::App app("searches kernel variants and lets a kernel only get faster", "pawl");
   app.set_version_flag("--version", "pawl " PAWL_VERSION);
   app.require_subcommand(1);
-  app.footer("exit codes: 0 done, 1 the search or verify found something wrong, 2 usage, 3 could not run, "
-             "130 interrupted");
+  app.footer(
+      "exit codes: 0 done, 1 the search or verify found something wrong, 2 usage, 3 could not run, "
+      "130 interrupted");
   int code = pawl::kExitDone;
   pawl::AddRun(app, code);
   pawl::AddLog(app, code);

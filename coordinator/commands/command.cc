@@ -35,7 +35,8 @@ Result<std::string> FindLedger(const std::string& given) {
   std::sort(found.begin(), found.end());
   if (found.size() == 1) return found.front();
   if (found.empty()) {
-    return Error{"no ledger below ./ledgers; name one with --ledger DIR, or make one with `pawl run JOB`"};
+    return Error{
+        "no ledger below ./ledgers; name one with --ledger DIR, or make one with `pawl run JOB`"};
   }
   std::string list;
   for (const std::string& folder : found) list += (list.empty() ? "" : ", ") + folder;
@@ -64,7 +65,8 @@ Result<TrackId> FindTrack(const std::map<TrackId, Track>& tracks, const std::str
   if (matching.size() == 1) return matching.front();
   if (tracks.empty()) return Error{"the ledger holds no track yet"};
   if (given.empty()) return Error{"several tracks: name one of " + have};
-  return Error{(matching.empty() ? "no track '" : "several tracks match '") + given + "'; have: " + have};
+  return Error{(matching.empty() ? "no track '" : "several tracks match '") + given +
+               "'; have: " + have};
 }
 
 Result<std::string> FindKernels(const std::string& given) {
@@ -79,8 +81,8 @@ Result<std::string> FindKernels(const std::string& given) {
   std::vector<fs::path> places = {"kernels"};
   std::error_code error;
   const fs::path bin = fs::read_symlink("/proc/self/exe", error).parent_path();
-  places.push_back(bin / "../kernels");              // an unpacked bundle
-  places.push_back(bin / "../../../kernels");        // build/<preset>/bin of a checkout
+  places.push_back(bin / "../kernels");        // an unpacked bundle
+  places.push_back(bin / "../../../kernels");  // build/<preset>/bin of a checkout
   for (const fs::path& place : places) {
     if (fs::is_directory(place)) return place.lexically_normal().string();
   }

@@ -14,7 +14,7 @@ namespace pawl {
 
 // Exit codes of pawl; docs/commands.md.
 inline constexpr int kExitDone = 0;
-inline constexpr int kExitWrong = 1;        // the search or verify found something wrong
+inline constexpr int kExitWrong = 1;  // the search or verify found something wrong
 inline constexpr int kExitUsage = 2;
 inline constexpr int kExitCannotRun = 3;
 inline constexpr int kExitInterrupted = 130;  // Ctrl-C; run again to go on
@@ -22,7 +22,8 @@ inline constexpr int kExitInterrupted = 130;  // Ctrl-C; run again to go on
 // Prints "pawl: message" to stderr and gives the code back.
 int Fail(const std::string& message, int code = kExitCannotRun);
 
-// --ledger, else $PAWL_LEDGER, else the only ledger below ./ledgers. Errors name the ones there are.
+// --ledger, else $PAWL_LEDGER, else the only ledger below ./ledgers. Errors name the ones there
+// are.
 Result<std::string> FindLedger(const std::string& given);
 
 // Opens it for reading and folds its tracks.
@@ -32,7 +33,8 @@ struct OpenedLedger {
 };
 Result<OpenedLedger> ReadLedger(const std::string& given);
 
-// A track by number, or by the start of its label where that is unique. `given` empty: the only track.
+// A track by number, or by the start of its label where that is unique. `given` empty: the only
+// track.
 Result<TrackId> FindTrack(const std::map<TrackId, Track>& tracks, const std::string& given);
 
 // --kernels, else $PAWL_KERNELS, else ./kernels, else beside the program.

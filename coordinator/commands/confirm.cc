@@ -29,8 +29,9 @@ Result<std::string> DeviceOf(const TrackSpec& spec, const std::string& given) {
   for (const ListedDevice& device : *listed) {
     if (device.problem.empty() && device.model == spec.device_model) return device.name;
   }
-  return Error{"the track is bound to device '" + spec.device_model +
-               "', which this machine does not have; run this where it is, or name a replay with --device"};
+  return Error{
+      "the track is bound to device '" + spec.device_model +
+      "', which this machine does not have; run this where it is, or name a replay with --device"};
 }
 
 int Confirm(const ConfirmOptions& options) {
@@ -75,11 +76,12 @@ int Confirm(const ConfirmOptions& options) {
 
 void AddConfirm(CLI::App& app, int& code) {
   auto options = std::make_shared<ConfirmOptions>();
-  CLI::App* command =
-      app.add_subcommand("confirm", "measure a track's incumbent against the committed kernel anew");
+  CLI::App* command = app.add_subcommand(
+      "confirm", "measure a track's incumbent against the committed kernel anew");
   command->add_option("TRACK", options->track, "number, or start of the label")->required();
   command->add_option("--ledger", options->ledger, "folder of the ledger");
-  command->add_option("--device", options->device, "device, as `pawl devices` names it, or replay:FILE");
+  command->add_option("--device", options->device,
+                      "device, as `pawl devices` names it, or replay:FILE");
   command->add_option("--workers", options->workers, "0 waits for a worker started by hand")
       ->check(CLI::Range(0, 1));
   command->add_flag("--json", options->json, "one JSON object a line");

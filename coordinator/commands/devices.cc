@@ -30,17 +30,20 @@ int Devices(bool as_json) {
       continue;
     }
     if (!device.problem.empty()) {
-      std::printf("%s  %s\n", Paint(device.name, Tone::kDim, colour).c_str(), device.problem.c_str());
+      std::printf("%s  %s\n", Paint(device.name, Tone::kDim, colour).c_str(),
+                  device.problem.c_str());
       continue;
     }
     const auto json = nlohmann::json::parse(device.json);
-    std::printf("%s  %s\n", Paint(device.name, Tone::kStrong, colour).c_str(), device.model.c_str());
+    std::printf("%s  %s\n", Paint(device.name, Tone::kStrong, colour).c_str(),
+                device.model.c_str());
     std::printf("      backend %s; instruments %s; cores %u\n", device.backend.c_str(),
                 List(json.value("instruments", nlohmann::json::array())).c_str(),
                 json.value("cores", 0U));
     const double gflops = json.value("peak_gflops", 0.0);
     const double gbytes = json.value("peak_gbytes_per_s", 0.0);
-    if (gflops > 0) std::printf("      peak %s float32", FormatRate(gflops * 1e9, "FLOP/s").c_str());
+    if (gflops > 0)
+      std::printf("      peak %s float32", FormatRate(gflops * 1e9, "FLOP/s").c_str());
     if (gflops > 0 && gbytes > 0) std::printf(", %s", FormatRate(gbytes * 1e9, "B/s").c_str());
     if (gflops > 0) std::printf("\n");
     std::printf("      toolchain %s\n", json.value("toolchain", "").c_str());

@@ -25,7 +25,8 @@ std::string RateText(const CoreTrack& track, double us) {
   const double byte_rate = *bytes / us * 1e6;
   std::string text = FormatRate(flop_rate, "FLOP/s");
   if (spec.peak_gflops > 0) {
-    text += " (" + std::to_string(std::lround(100 * flop_rate / (spec.peak_gflops * 1e9))) + " % of peak)";
+    text += " (" + std::to_string(std::lround(100 * flop_rate / (spec.peak_gflops * 1e9))) +
+            " % of peak)";
   }
   text += ", " + FormatRate(byte_rate, "B/s");
   if (spec.peak_gbytes_per_s > 0) {
@@ -85,9 +86,11 @@ void Follow::OnEvent(const Event& event) {
   } else if (const auto* decided = std::get_if<Decided>(&event.body)) {
     if (decided->again) {
       if (!json_) {
-        Print(Paint("generation " + std::to_string(decided->generation.value) + " is measured again: " +
-                        std::string(Name(decided->decision.reason)) + ": " + decided->decision.detail,
-                    Tone::kDim, colour_) + "\n");
+        Print(Paint("generation " + std::to_string(decided->generation.value) +
+                        " is measured again: " + std::string(Name(decided->decision.reason)) +
+                        ": " + decided->decision.detail,
+                    Tone::kDim, colour_) +
+              "\n");
       }
       return;
     }
@@ -135,8 +138,8 @@ std::string Follow::ProgressText() const {
     text += "  ";
   }
   if (bounded && left > 0 && decided_here_ > 0) {
-    const double each =
-        static_cast<double>(Service::NowMs() - started_ms_) / 1e3 / static_cast<double>(decided_here_);
+    const double each = static_cast<double>(Service::NowMs() - started_ms_) / 1e3 /
+                        static_cast<double>(decided_here_);
     text += "at most " + FormatDuration(each * static_cast<double>(left)) + " left";
   }
   if (service_.core().Workers().empty()) text += "no worker yet";
@@ -164,12 +167,14 @@ int Follow::Summary() {
     if (state.status == TrackStatus::kPaused) code = kExitWrong;
     if (json_) continue;
     std::string text = "\ntrack " + std::to_string(id.value) + ": " + TrackTitle(state.spec) + "\n";
-    text += "  " + std::string(Name(state.status)) + (state.why.empty() ? "" : ": " + state.why) + "; " +
-            std::to_string(state.last.value) + " generations, " + std::to_string(state.kept) + " kept, " +
-            std::to_string(state.rejected) + " rejected, " + std::to_string(state.voided) + " void\n";
+    text += "  " + std::string(Name(state.status)) + (state.why.empty() ? "" : ": " + state.why) +
+            "; " + std::to_string(state.last.value) + " generations, " +
+            std::to_string(state.kept) + " kept, " + std::to_string(state.rejected) +
+            " rejected, " + std::to_string(state.voided) + " void\n";
     text += "  incumbent  " + state.incumbent.Text() + "\n";
     text += "  product of the kept ratios: " + FormatRatio(1 / state.gain) +
-            " times as fast as the start (each step's own measurement; the confirmation is the figure to quote)\n";
+            " times as fast as the start (each step's own measurement; the confirmation is the "
+            "figure to quote)\n";
     if (const auto confirmed = confirmed_.find(id); confirmed != confirmed_.end()) {
       text += "  confirmed  " + ConfirmationText(confirmed->second) + "\n";
       if (confirmed->second.valid) {
@@ -182,8 +187,8 @@ int Follow::Summary() {
     Print(text);
   }
   if (!json_) {
-    Print("\nledger " + service_.ledger().folder() + " (pawl log --ledger " + service_.ledger().folder() +
-          "; run again to go on)\n");
+    Print("\nledger " + service_.ledger().folder() + " (pawl log --ledger " +
+          service_.ledger().folder() + "; run again to go on)\n");
   }
   return code;
 }

@@ -20,7 +20,8 @@ struct LogOptions {
   bool json = false;
 };
 
-Result<std::vector<GenerationIndex>> Select(const Ledger& ledger, TrackId track, std::uint32_t last) {
+Result<std::vector<GenerationIndex>> Select(const Ledger& ledger, TrackId track,
+                                            std::uint32_t last) {
   std::vector<GenerationIndex> selected;
   if (last > 0) {
     Status read = ledger.Generations(track, [&](const GenerationIndex& index) {
@@ -67,8 +68,8 @@ int Log(const LogOptions& options) {
     }
     if (!options.json) {
       std::printf("track %u: %s, %s%s%s\n%s\n", id.value, TrackTitle(state.spec).c_str(),
-                  std::string(Name(state.status)).c_str(), state.why.empty() ? "" : ": ", state.why.c_str(),
-                  table.Render(colour).c_str());
+                  std::string(Name(state.status)).c_str(), state.why.empty() ? "" : ": ",
+                  state.why.c_str(), table.Render(colour).c_str());
     }
   }
   return kExitDone;
@@ -81,7 +82,8 @@ void AddLog(CLI::App& app, int& code) {
   CLI::App* command = app.add_subcommand("log", "what was tried, in order, and what became of it");
   command->add_option("TRACK", options->track, "number, or start of the label (default: all)");
   command->add_option("--ledger", options->ledger, "folder of the ledger");
-  command->add_option("--last", options->last, "only the last N generations")->check(CLI::PositiveNumber);
+  command->add_option("--last", options->last, "only the last N generations")
+      ->check(CLI::PositiveNumber);
   command->add_flag("--json", options->json, "one JSON object a line");
   command->callback([options, &code] { code = Log(*options); });
 }

@@ -41,7 +41,8 @@ Result<std::vector<std::string>> PickDevices(const RunOptions& options, Job& job
   for (const Job::Entry& entry : job.tracks) {
     for (const std::string& device : entry.base.devices) {
       if (device.starts_with("replay:")) {
-        if (std::find(devices.begin(), devices.end(), device) == devices.end()) devices.push_back(device);
+        if (std::find(devices.begin(), devices.end(), device) == devices.end())
+          devices.push_back(device);
       } else {
         any = true;
       }
@@ -64,18 +65,19 @@ Result<std::vector<std::string>> PickDevices(const RunOptions& options, Job& job
         continue;
       }
       if (device.backend != backend) continue;
-      const bool wanted = std::any_of(job.tracks.begin(), job.tracks.end(), [&](const Job::Entry& entry) {
-        const TrackRequest& track = entry.base;
-        return (track.backend == "best" || track.backend == backend) &&
-               std::any_of(track.devices.begin(), track.devices.end(),
-                           [&](const std::string& name) { return MatchesDevice(name, facts); });
-      });
+      const bool wanted =
+          std::any_of(job.tracks.begin(), job.tracks.end(), [&](const Job::Entry& entry) {
+            const TrackRequest& track = entry.base;
+            return (track.backend == "best" || track.backend == backend) &&
+                   std::any_of(track.devices.begin(), track.devices.end(),
+                               [&](const std::string& name) { return MatchesDevice(name, facts); });
+          });
       if (wanted) devices.push_back(device.name);
     }
     if (devices.size() > before) {
-      const bool fixed_host = std::any_of(job.tracks.begin(), job.tracks.end(), [](const Job::Entry& entry) {
-        return entry.base.backend == "host";
-      });
+      const bool fixed_host =
+          std::any_of(job.tracks.begin(), job.tracks.end(),
+                      [](const Job::Entry& entry) { return entry.base.backend == "host"; });
       if (!fixed_host) break;
     }
   }
@@ -130,17 +132,22 @@ int Run(const RunOptions& options) {
 
 void AddRun(CLI::App& app, int& code) {
   auto options = std::make_shared<RunOptions>();
-  CLI::App* command = app.add_subcommand("run", "search every track of a job to its budget, and confirm");
+  CLI::App* command =
+      app.add_subcommand("run", "search every track of a job to its budget, and confirm");
   command->add_option("JOB", options->job, "job file")->required()->check(CLI::ExistingFile);
   command->add_option("--ledger", options->ledger, "folder of the ledger (default: ledgers/<job>)");
-  command->add_option("--device", options->devices,
-                      "device to measure on, as `pawl devices` names it, or replay:FILE; may be repeated");
-  command->add_option("--workers", options->workers,
-                      "workers for each device; 0 waits for workers started by hand")
+  command->add_option(
+      "--device", options->devices,
+      "device to measure on, as `pawl devices` names it, or replay:FILE; may be repeated");
+  command
+      ->add_option("--workers", options->workers,
+                   "workers for each device; 0 waits for workers started by hand")
       ->check(CLI::Range(0, 256));
-  command->add_option("--listen", options->endpoint, "ipc://PATH or tcp://127.0.0.1:PORT for workers");
+  command->add_option("--listen", options->endpoint,
+                      "ipc://PATH or tcp://127.0.0.1:PORT for workers");
   command->add_option("--kernels", options->kernels, "folder of operation packages");
-  command->add_option("--state", options->state, "folder of the workers' spool, evidence and cache");
+  command->add_option("--state", options->state,
+                      "folder of the workers' spool, evidence and cache");
   command->add_flag("--fork", options->fork,
                     "where a track may not be resumed, open a new one from its incumbent");
   command->add_flag("--json", options->json, "one JSON object a line");

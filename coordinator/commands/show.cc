@@ -28,8 +28,10 @@ struct Rendered {
   std::string text;
 };
 
-// The source of a configuration, from the package as the ledger keeps it; nullopt: the structure has none.
-Result<std::optional<Rendered>> SourceOf(const Workshop& workshop, const Configuration& configuration) {
+// The source of a configuration, from the package as the ledger keeps it; nullopt: the structure
+// has none.
+Result<std::optional<Rendered>> SourceOf(const Workshop& workshop,
+                                         const Configuration& configuration) {
   if (workshop.structure->source.empty()) return std::optional<Rendered>();
   auto rendered = Render(*workshop.operation, *workshop.structure, *workshop.space, configuration);
   if (!rendered) return rendered.error();
@@ -93,9 +95,9 @@ void PrintFacts(const GenerationRecord& record) {
                   build.compiler.c_str());
       if (!build.log.empty()) std::printf("%s\n", build.log.c_str());
     }
-    std::printf("worker     %s; build %.2f s, check %.2f s, run %.2f s%s%s\n", report->worker.value.c_str(),
-                report->build_seconds, report->check_seconds, report->run_seconds,
-                report->evidence.IsZero() ? "" : "; evidence ",
+    std::printf("worker     %s; build %.2f s, check %.2f s, run %.2f s%s%s\n",
+                report->worker.value.c_str(), report->build_seconds, report->check_seconds,
+                report->run_seconds, report->evidence.IsZero() ? "" : "; evidence ",
                 report->evidence.IsZero() ? "" : report->evidence.Hex().c_str());
   }
 }
@@ -110,8 +112,8 @@ int Show(const ShowOptions& options) {
   if (!index) return Fail(index.error().message);
   if (!*index) {
     return Fail("track " + std::to_string(id->value) + " has no generation " +
-                    std::to_string(options.generation) + " (last: " +
-                    std::to_string(opened->tracks.at(*id).state.last.value) + ")",
+                    std::to_string(options.generation) +
+                    " (last: " + std::to_string(opened->tracks.at(*id).state.last.value) + ")",
                 kExitUsage);
   }
   auto record = LoadGeneration(*opened->ledger, **index);
@@ -125,8 +127,8 @@ int Show(const ShowOptions& options) {
   // A candidate refused for its geometry has no source.
   std::string diff;
   if (candidate && incumbent && *candidate && *incumbent) {
-    auto made = UnifiedDiff((*incumbent)->text, "incumbent/" + (*incumbent)->name, (*candidate)->text,
-                            "candidate/" + (*candidate)->name);
+    auto made = UnifiedDiff((*incumbent)->text, "incumbent/" + (*incumbent)->name,
+                            (*candidate)->text, "candidate/" + (*candidate)->name);
     if (!made) return Fail(made.error().message);
     diff = *made;
   }
@@ -147,7 +149,8 @@ int Show(const ShowOptions& options) {
   std::printf("why        %s\n", proposed.hypothesis.c_str());
   std::printf("candidate  %s\n", proposed.candidate.Text().c_str());
   std::printf("incumbent  %s\n", proposed.incumbent.Text().c_str());
-  for (const std::string& violation : proposed.violations) std::printf("violates   %s\n", violation.c_str());
+  for (const std::string& violation : proposed.violations)
+    std::printf("violates   %s\n", violation.c_str());
   if (record->decision) {
     const Decision& decision = *record->decision;
     std::printf("decision   %s, %s: %s\n",
@@ -163,7 +166,8 @@ int Show(const ShowOptions& options) {
         std::printf(", %s %s", name.c_str(), std::get<std::string>(value).c_str());
       }
     }
-    if (decision.control_drift) std::printf("; control drift max/min %.5f", *decision.control_drift);
+    if (decision.control_drift)
+      std::printf("; control drift max/min %.5f", *decision.control_drift);
     std::printf("\n");
   }
   PrintRounds(*record, colour);
@@ -179,7 +183,9 @@ void AddShow(CLI::App& app, int& code) {
   auto options = std::make_shared<ShowOptions>();
   CLI::App* command = app.add_subcommand("show", "everything known of one generation");
   command->add_option("TRACK", options->track, "number, or start of the label")->required();
-  command->add_option("GENERATION", options->generation, "number")->required()->check(CLI::PositiveNumber);
+  command->add_option("GENERATION", options->generation, "number")
+      ->required()
+      ->check(CLI::PositiveNumber);
   command->add_option("--ledger", options->ledger, "folder of the ledger");
   command->add_flag("--source", options->source, "print the candidate's rendered source too");
   command->add_flag("--json", options->json, "one JSON object a line");

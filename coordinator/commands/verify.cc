@@ -41,12 +41,14 @@ int Verify(const VerifyOptions& options) {
                                  {"problems", found->problems}};
     std::printf("%s\n", json.dump().c_str());
   } else if (found->ok()) {
-    std::printf("ledger %s holds: %llu events, chain complete to %s; %llu proposals, %llu decisions and %llu "
-                "sources follow\n",
-                folder->c_str(), static_cast<unsigned long long>(found->events),
-                (*ledger)->head().digest.Short().c_str(), static_cast<unsigned long long>(found->proposals),
-                static_cast<unsigned long long>(found->decisions),
-                static_cast<unsigned long long>(found->sources));
+    std::printf(
+        "ledger %s holds: %llu events, chain complete to %s; %llu proposals, %llu decisions and "
+        "%llu "
+        "sources follow\n",
+        folder->c_str(), static_cast<unsigned long long>(found->events),
+        (*ledger)->head().digest.Short().c_str(), static_cast<unsigned long long>(found->proposals),
+        static_cast<unsigned long long>(found->decisions),
+        static_cast<unsigned long long>(found->sources));
   } else {
     for (const std::string& problem : found->problems) std::printf("%s\n", problem.c_str());
   }

@@ -28,8 +28,8 @@ Result<std::string> UnifiedDiff(const std::string& old_text, const std::string& 
   const std::string old_path = folder + "/old", new_path = folder + "/new";
   std::ofstream(old_path) << old_text;
   std::ofstream(new_path) << new_text;
-  const std::string command = "diff -u --label " + Quoted(old_name) + " --label " + Quoted(new_name) +
-                              " " + Quoted(old_path) + " " + Quoted(new_path);
+  const std::string command = "diff -u --label " + Quoted(old_name) + " --label " +
+                              Quoted(new_name) + " " + Quoted(old_path) + " " + Quoted(new_path);
   std::string text;
   FILE* pipe = ::popen(command.c_str(), "r");
   if (pipe != nullptr) {

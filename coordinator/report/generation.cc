@@ -120,7 +120,8 @@ std::vector<Cell> GenerationRow(const GenerationRecord& record) {
 
 nlohmann::json ConfigurationJson(const Configuration& configuration) {
   nlohmann::json json = nlohmann::json::object();
-  for (const Setting& setting : configuration.settings) json[setting.knob] = ValueJson(setting.value);
+  for (const Setting& setting : configuration.settings)
+    json[setting.knob] = ValueJson(setting.value);
   return json;
 }
 
@@ -142,8 +143,10 @@ nlohmann::json GenerationJson(const GenerationRecord& record, const TrackSpec& s
   json["policy"] = spec.policy;
   const Decision open;
   const Decision& decision = record.decision ? *record.decision : open;
-  json["verdict"] = record.decision ? nlohmann::json(Name(decision.verdict)) : nlohmann::json("open");
-  json["reason_code"] = record.decision ? nlohmann::json(Name(decision.reason)) : nlohmann::json(nullptr);
+  json["verdict"] =
+      record.decision ? nlohmann::json(Name(decision.verdict)) : nlohmann::json("open");
+  json["reason_code"] =
+      record.decision ? nlohmann::json(Name(decision.reason)) : nlohmann::json(nullptr);
   json["reason"] = decision.detail;
   json["ratio"] = OptionalJson(decision.ratio);
   json["ratios"] = decision.ratios;
@@ -191,7 +194,8 @@ nlohmann::json ConfirmationJson(const Confirmed& confirmed) {
   json["committed_us"] = confirmed.committed_us;
   json["beside"] = nlohmann::json::array();
   for (const Beside& arm : confirmed.beside) {
-    json["beside"].push_back({{"label", arm.label}, {"median_us", arm.median_us}, {"ratio", arm.ratio}});
+    json["beside"].push_back(
+        {{"label", arm.label}, {"median_us", arm.median_us}, {"ratio", arm.ratio}});
   }
   return json;
 }
@@ -201,16 +205,16 @@ std::string ConfirmationText(const Confirmed& confirmed) {
   return "incumbent " + FormatTime(confirmed.incumbent_us) + ", committed " +
          FormatTime(confirmed.committed_us) + ": gain " + FormatGain(confirmed.gain) + " (rounds " +
          FormatGain(confirmed.min) + " to " + FormatGain(confirmed.max) + ", sd " +
-         FormatGain(confirmed.stddev).substr(1) + "), " + std::to_string(confirmed.favouring) + " of " +
-         std::to_string(confirmed.rounds) + " rounds favour the incumbent";
+         FormatGain(confirmed.stddev).substr(1) + "), " + std::to_string(confirmed.favouring) +
+         " of " + std::to_string(confirmed.rounds) + " rounds favour the incumbent";
 }
 
 std::string BesideText(const Confirmed& confirmed) {
   std::string text;
   for (const Beside& arm : confirmed.beside) {
     if (arm.ratio <= 0) continue;
-    text += (text.empty() ? "" : "; ") + arm.label + " " + FormatTime(arm.median_us) + " (the incumbent is " +
-            FormatFactor(1 / arm.ratio) + " times as fast)";
+    text += (text.empty() ? "" : "; ") + arm.label + " " + FormatTime(arm.median_us) +
+            " (the incumbent is " + FormatFactor(1 / arm.ratio) + " times as fast)";
   }
   return text;
 }

@@ -1,5 +1,6 @@
 #pragma once
-// One generation as people and scripts see it: everything the ledger knows of it, as a row, as JSON.
+// One generation as people and scripts see it: everything the ledger knows of it, as a row, as
+// JSON.
 
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -16,14 +17,15 @@ namespace pawl {
 struct GenerationRecord {
   TrackId track;
   Proposed proposed;
-  std::vector<Report> reports;        // in the order they were taken
-  std::optional<Decision> decision;   // none: still open
+  std::vector<Report> reports;       // in the order they were taken
+  std::optional<Decision> decision;  // none: still open
   std::int64_t decided_unix_ms = 0;
 };
 
 Result<GenerationRecord> LoadGeneration(const Ledger& ledger, const GenerationIndex& index);
 
-// The reports that the decision rests on: the last measurement's batches, without earlier voids and faults.
+// The reports that the decision rests on: the last measurement's batches, without earlier voids and
+// faults.
 std::vector<const Report*> DecidingReports(const GenerationRecord& record);
 
 // Medians in microseconds of one arm, one a recorded round, over the deciding reports.
@@ -43,7 +45,8 @@ nlohmann::json ConfirmationJson(const Confirmed& confirmed);
 
 // A sentence for people: "incumbent 78.7 us, committed 82.3 us: gain +4.36 % (spread ...)".
 std::string ConfirmationText(const Confirmed& confirmed);
-// The arms that were measured in the same rounds: "start 61.9 ms (the incumbent is 4.2 times as fast); …".
+// The arms that were measured in the same rounds: "start 61.9 ms (the incumbent is 4.2 times as
+// fast); …".
 std::string BesideText(const Confirmed& confirmed);
 
 }  // namespace pawl

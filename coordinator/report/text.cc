@@ -27,8 +27,9 @@ std::string ThreeDigits(double value) {
 
 // Characters of UTF-8 text: bytes that do not continue one.
 std::size_t Characters(const std::string& text) {
-  return static_cast<std::size_t>(std::count_if(
-      text.begin(), text.end(), [](char byte) { return (static_cast<unsigned char>(byte) & 0xc0) != 0x80; }));
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char byte) {
+    return (static_cast<unsigned char>(byte) & 0xc0) != 0x80;
+  }));
 }
 
 }  // namespace
@@ -65,8 +66,8 @@ std::string FormatDuration(double seconds) {
     std::snprintf(text.data(), text.size(), "%lld min %02lld s", static_cast<long long>(whole / 60),
                   static_cast<long long>(whole % 60));
   } else {
-    std::snprintf(text.data(), text.size(), "%lld h %02lld min", static_cast<long long>(whole / 3'600),
-                  static_cast<long long>(whole / 60 % 60));
+    std::snprintf(text.data(), text.size(), "%lld h %02lld min",
+                  static_cast<long long>(whole / 3'600), static_cast<long long>(whole / 60 % 60));
   }
   return text.data();
 }
@@ -90,10 +91,10 @@ bool ColourWanted(int fd) {
 
 std::string Paint(const std::string& text, Tone tone, bool colour) {
   if (!colour || tone == Tone::kPlain || text.empty()) return text;
-  const char* code = tone == Tone::kGood   ? "32"
-                     : tone == Tone::kBad  ? "31"
-                     : tone == Tone::kDim  ? "2"
-                                           : "1";
+  const char* code = tone == Tone::kGood  ? "32"
+                     : tone == Tone::kBad ? "31"
+                     : tone == Tone::kDim ? "2"
+                                          : "1";
   return std::string("\033[") + code + "m" + text + "\033[0m";
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// Figures and tables as people read them. Colour and progress only on a terminal, and not with NO_COLOR.
+// Figures and tables as people read them. Colour and progress only on a terminal, and not with
+// NO_COLOR.
 
 #include <cstdint>
 #include <string>
@@ -7,13 +8,14 @@
 
 namespace pawl {
 
-std::string FormatTime(double us);              // "842 ns", "82.7 us", "4.31 ms", "1.20 s"
-std::string FormatRate(double per_second, const std::string& unit);  // 1.23e12, "FLOP/s" -> "1.23 TFLOP/s"
-std::string FormatRatio(double ratio);          // "0.7778"
-std::string FormatFactor(double factor);        // "4.20", "0.61"
-std::string FormatGain(double fraction);        // "+4.36 %", "-0.20 %"
-std::string FormatDuration(double seconds);     // "4 s", "2 min 10 s", "3 h 05 min"
-std::string FormatDate(std::int64_t unix_ms);   // "2026-09-10 14:03:22" in local time
+std::string FormatTime(double us);  // "842 ns", "82.7 us", "4.31 ms", "1.20 s"
+std::string FormatRate(double per_second,
+                       const std::string& unit);  // 1.23e12, "FLOP/s" -> "1.23 TFLOP/s"
+std::string FormatRatio(double ratio);            // "0.7778"
+std::string FormatFactor(double factor);          // "4.20", "0.61"
+std::string FormatGain(double fraction);          // "+4.36 %", "-0.20 %"
+std::string FormatDuration(double seconds);       // "4 s", "2 min 10 s", "3 h 05 min"
+std::string FormatDate(std::int64_t unix_ms);     // "2026-09-10 14:03:22" in local time
 
 enum class Tone { kPlain, kGood, kBad, kDim, kStrong };
 

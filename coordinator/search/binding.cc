@@ -117,7 +117,8 @@ bool MatchesDevice(const std::string& wanted, const DeviceFacts& facts) {
     return facts.kind == "replay" &&
            facts.toolchain.starts_with("replay " + FileName(wanted.substr(7)) + " ");
   }
-  return wanted == facts.kind || wanted == facts.model || (!facts.uuid.empty() && wanted == facts.uuid);
+  return wanted == facts.kind || wanted == facts.model ||
+         (!facts.uuid.empty() && wanted == facts.uuid);
 }
 
 Result<Bound> BindJob(const Job& job, const DeviceFacts& facts, const OperationLookup& lookup) {
@@ -139,8 +140,9 @@ Result<Bound> BindJob(const Job& job, const DeviceFacts& facts, const OperationL
                    "\"cuda\" or \"host\""};
     }
     if (!facts.backend.empty() && backend != facts.backend) {
-      bound.reasons.push_back(entry.base.place + ": track '" + entry.base.label + "' is for backend " +
-                              backend + ", device " + facts.model + " runs " + facts.backend);
+      bound.reasons.push_back(entry.base.place + ": track '" + entry.base.label +
+                              "' is for backend " + backend + ", device " + facts.model + " runs " +
+                              facts.backend);
       continue;
     }
     const auto merged = entry.by_backend.find(backend);
@@ -149,8 +151,8 @@ Result<Bound> BindJob(const Job& job, const DeviceFacts& facts, const OperationL
     if (!operation) return Error{request.place + ": " + operation.error().message};
     const Backend* found = (*operation)->FindBackend(backend);
     if (found == nullptr) {
-      bound.reasons.push_back(request.place + ": operation " + request.operation + " has no backend " +
-                              backend);
+      bound.reasons.push_back(request.place + ": operation " + request.operation +
+                              " has no backend " + backend);
       continue;
     }
     auto spec = Bind(job, request, backend, facts, **operation);
@@ -178,8 +180,8 @@ std::optional<std::string> WhyNotResume(const TrackSpec& opened, const TrackSpec
     const auto now = wanted.package.find(file);
     if (now == wanted.package.end()) return "file " + wanted.operation + "/" + file + " is gone";
     if (now->second != digest) {
-      return "file " + wanted.operation + "/" + file + " has changed (" + digest.Short() + " then, " +
-             now->second.Short() + " now)";
+      return "file " + wanted.operation + "/" + file + " has changed (" + digest.Short() +
+             " then, " + now->second.Short() + " now)";
     }
   }
   for (const auto& [file, digest] : wanted.package) {
@@ -189,7 +191,8 @@ std::optional<std::string> WhyNotResume(const TrackSpec& opened, const TrackSpec
     return differs("the operation", opened.operation, wanted.operation);
   }
   if (opened.shape != wanted.shape) return std::string("the shape has changed");
-  if (opened.backend != wanted.backend) return differs("the backend", opened.backend, wanted.backend);
+  if (opened.backend != wanted.backend)
+    return differs("the backend", opened.backend, wanted.backend);
   if (opened.structure != wanted.structure) {
     return differs("the structure", opened.structure, wanted.structure);
   }
@@ -209,7 +212,8 @@ std::optional<std::string> WhyNotResume(const TrackSpec& opened, const TrackSpec
   if (opened.policy_parameters != wanted.policy_parameters) {
     return std::string("the policy's parameters have changed");
   }
-  if (opened.proposer != wanted.proposer) return differs("the proposer", opened.proposer, wanted.proposer);
+  if (opened.proposer != wanted.proposer)
+    return differs("the proposer", opened.proposer, wanted.proposer);
   if (opened.proposer_parameters != wanted.proposer_parameters) {
     return std::string("the proposer's parameters have changed");
   }

@@ -24,8 +24,8 @@ struct Bound {
   std::vector<std::string> reasons;  // why each other track cannot use the device, a line each
 };
 
-// Whether one of a job's `devices` entries means this device: "any" (every one that is no replay), its
-// kind, its model, or "replay:FILE" by the file's name.
+// Whether one of a job's `devices` entries means this device: "any" (every one that is no replay),
+// its kind, its model, or "replay:FILE" by the file's name.
 bool MatchesDevice(const std::string& wanted, const DeviceFacts& facts);
 
 // Errors: what is wrong with the job or a package on this device, whatever the track.

@@ -12,16 +12,17 @@ using Why = std::optional<std::string>;
 std::string Text(Generation generation) { return "generation " + std::to_string(generation.value); }
 std::string Text(Attempt attempt) { return "attempt " + std::to_string(attempt.value); }
 
-// The changes, one after another, lead from the incumbent to the candidate: a repair starts from what was
-// proposed.
+// The changes, one after another, lead from the incumbent to the candidate: a repair starts from
+// what was proposed.
 Why WhyNotChanges(const Proposed& proposed) {
   Configuration now = proposed.incumbent;
   for (const Change& change : proposed.changes) {
     const KnobValue* value = now.Find(change.knob);
-    if (value == nullptr) return "changes name knob '" + change.knob + "', which the incumbent does not have";
+    if (value == nullptr)
+      return "changes name knob '" + change.knob + "', which the incumbent does not have";
     if (*value != change.from) {
-      return "a change of knob '" + change.knob + "' starts from " + ToText(change.from) + ", it is " +
-             ToText(*value);
+      return "a change of knob '" + change.knob + "' starts from " + ToText(change.from) +
+             ", it is " + ToText(*value);
     }
     now.Set(change.knob, change.to);
   }

@@ -11,9 +11,9 @@
 namespace pawl {
 namespace {
 
-constexpr int kSendQueue = 64;          // messages a peer may lag behind before it loses one
-constexpr int kHandshakeMs = 2'000;     // silent or foreign connections are dropped after this
-constexpr int kPingMs = 10'000;         // ZMTP pings reap half-open TCP connections
+constexpr int kSendQueue = 64;            // messages a peer may lag behind before it loses one
+constexpr int kHandshakeMs = 2'000;       // silent or foreign connections are dropped after this
+constexpr int kPingMs = 10'000;           // ZMTP pings reap half-open TCP connections
 constexpr std::size_t kMaxIpcPath = 107;  // sockaddr_un
 
 bool IsLoopback(const std::string& endpoint) {
@@ -78,7 +78,8 @@ std::vector<Received> Hub::Receive(std::int64_t timeout_ms, std::size_t most, in
     zmq_pollitem_t items[2] = {{state_->socket.handle(), 0, ZMQ_POLLIN, 0},
                                {nullptr, wake_fd, ZMQ_POLLIN, 0}};
     const std::int64_t bounded = std::min<std::int64_t>(timeout_ms, INT_MAX);
-    zmq::poll(items, wake_fd >= 0 ? 2 : 1, std::chrono::milliseconds(std::max<std::int64_t>(bounded, 0)));
+    zmq::poll(items, wake_fd >= 0 ? 2 : 1,
+              std::chrono::milliseconds(std::max<std::int64_t>(bounded, 0)));
     while (received.size() < most) {
       zmq::message_t peer;
       if (!state_->socket.recv(peer, zmq::recv_flags::dontwait)) break;
@@ -108,8 +109,8 @@ std::vector<Received> Hub::Receive(std::int64_t timeout_ms, std::size_t most, in
 void Hub::Send(const Outgoing& outgoing) {
   try {
     const std::string frame = EncodeMessage(outgoing.message);
-    const auto sent =
-        state_->socket.send(zmq::buffer(outgoing.peer), zmq::send_flags::sndmore | zmq::send_flags::dontwait);
+    const auto sent = state_->socket.send(zmq::buffer(outgoing.peer),
+                                          zmq::send_flags::sndmore | zmq::send_flags::dontwait);
     if (sent) {
       (void)state_->socket.send(zmq::buffer(frame), zmq::send_flags::dontwait);
     }

@@ -1,8 +1,8 @@
 #pragma once
 // The ROUTER socket: frames in and out. The coordinator's only code that sees ZeroMQ.
 //
-// Binds ipc:// and loopback TCP only: without keys any other address is refused. Sends never block: a peer
-// that is gone or slow loses the message, and its lease decides.
+// Binds ipc:// and loopback TCP only: without keys any other address is refused. Sends never block:
+// a peer that is gone or slow loses the message, and its lease decides.
 
 #include <cstdint>
 #include <memory>
@@ -29,8 +29,8 @@ class Hub {
 
   const std::string& endpoint() const;  // with the port filled in
 
-  // Waits up to `timeout_ms` for the first, then takes what is there, at most `most`. Also wakes when
-  // `wake_fd` (if >= 0) becomes readable; it is not read.
+  // Waits up to `timeout_ms` for the first, then takes what is there, at most `most`. Also wakes
+  // when `wake_fd` (if >= 0) becomes readable; it is not read.
   std::vector<Received> Receive(std::int64_t timeout_ms, std::size_t most, int wake_fd = -1);
   void Send(const Outgoing& outgoing);
 

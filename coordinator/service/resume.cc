@@ -39,7 +39,8 @@ Result<FoldedLedger> FoldLedger(const Ledger& ledger, bool use_snapshot) {
     Track& track = found->second;
     if (event.seq <= track.last_applied) return true;  // the snapshot has it
     if (const auto why = WhyNotApply(track, event)) {
-      problem = "ledger " + ledger.folder() + ": event " + std::to_string(event.seq.value) + ": " + *why;
+      problem =
+          "ledger " + ledger.folder() + ": event " + std::to_string(event.seq.value) + ": " + *why;
       return false;
     }
     Apply(track, event);

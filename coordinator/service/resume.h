@@ -1,5 +1,6 @@
 #pragma once
-// From a ledger to the state of its searches: the newest snapshot, and the events after it folded in.
+// From a ledger to the state of its searches: the newest snapshot, and the events after it folded
+// in.
 
 #include <map>
 #include <memory>
@@ -20,7 +21,8 @@ struct FoldedLedger {
 // Errors: an event that cannot follow (names its seq and why).
 Result<FoldedLedger> FoldLedger(const Ledger& ledger, bool use_snapshot = true);
 
-// What a snapshot of these tracks holds: taken so that every open generation's events come after it.
+// What a snapshot of these tracks holds: taken so that every open generation's events come after
+// it.
 Snapshot TakeSnapshot(const std::map<TrackId, const Track*>& tracks, const Ledger& ledger);
 
 // The operation package a track was opened with, from the ledger's own blobs.

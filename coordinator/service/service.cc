@@ -10,9 +10,9 @@
 namespace pawl {
 namespace {
 
-constexpr std::size_t kMostAtOnce = 1'024;             // messages carried out with one sync
+constexpr std::size_t kMostAtOnce = 1'024;  // messages carried out with one sync
 constexpr std::int64_t kTickMs = 1'000;
-constexpr std::int64_t kStallMs = 2'000;               // a turn this late moves every deadline
+constexpr std::int64_t kStallMs = 2'000;  // a turn this late moves every deadline
 constexpr std::uint64_t kEventsPerSnapshot = 100'000;
 
 void Take(Effects& all, Effects more) {
@@ -79,10 +79,10 @@ Result<std::unique_ptr<Service>> Service::Open(ServiceOptions options) {
   core.search = options.search;
   state->core = std::make_unique<Core>(core);
   const Ledger* reader = state->ledger.get();
-  state->core->SetSeenLookup([reader](TrackId track, OrderKind kind, Generation generation,
-                                      Attempt attempt) {
-    return reader->Seen(track, kind, generation, attempt);
-  });
+  state->core->SetSeenLookup(
+      [reader](TrackId track, OrderKind kind, Generation generation, Attempt attempt) {
+        return reader->Seen(track, kind, generation, attempt);
+      });
   state->core->SetHeadLookup([reader](const LedgerHead& head) { return reader->Holds(head); });
   state->options = std::move(options);
   state->last_snapshot = state->ledger->head().seq;
@@ -106,8 +106,8 @@ Status Service::CarryOut(Effects effects) {
   return {};
 }
 
-// Opens or resumes the job's tracks that this device can serve. A track that may not go on is an error; a
-// device that no track can use is `refusal`.
+// Opens or resumes the job's tracks that this device can serve. A track that may not go on is an
+// error; a device that no track can use is `refusal`.
 Status Service::BindDevice(const Hello& hello, std::optional<std::string>& refusal) {
   if (!state_->options.job) return {};
   const OperationLookup lookup = [this](const std::string& name) {
@@ -122,7 +122,8 @@ Status Service::BindDevice(const Hello& hello, std::optional<std::string>& refus
   auto bound = BindJob(*state_->options.job, hello.device, lookup);
   if (!bound) return bound.error();
   if (bound->specs.empty()) {
-    refusal = "no track of job " + state_->options.job->name + " can use device " + hello.device.model;
+    refusal =
+        "no track of job " + state_->options.job->name + " can use device " + hello.device.model;
     for (const std::string& reason : bound->reasons) *refusal += "; " + reason;
     return {};
   }
@@ -151,8 +152,8 @@ Status Service::BindDevice(const Hello& hello, std::optional<std::string>& refus
       }
       if (!state_->options.fork) {
         return Error{"cannot resume track " + std::to_string(old.id.value) + " (" +
-                     TrackTitle(old.spec) + ") of ledger " + state_->ledger->folder() + ": " + *why +
-                     "; put it back, or open a new track from its incumbent with --fork"};
+                     TrackTitle(old.spec) + ") of ledger " + state_->ledger->folder() + ": " +
+                     *why + "; put it back, or open a new track from its incumbent with --fork"};
       }
       forked_from = old.id;
       if (old.incumbent.settings.size() == spec.start.settings.size()) spec.start = old.incumbent;
@@ -161,13 +162,13 @@ Status Service::BindDevice(const Hello& hello, std::optional<std::string>& refus
     if (!operation) return operation.error();
     auto workshop = MakeWorkshop(spec, *operation);
     if (!workshop) {
-      return Error{state_->options.job->file + ": track '" + spec.label + "': " +
-                   workshop.error().message};
+      return Error{state_->options.job->file + ": track '" + spec.label +
+                   "': " + workshop.error().message};
     }
     if (Status kept = KeepPackage(*state_->ledger, **operation, spec); !kept) return kept;
-    Effects effects =
-        state_->core->OnOpenTrack(TrackOpened{spec, forked_from}, *std::move(workshop), NowMs(),
-                                  state_->dormant.empty() ? TrackId{} : state_->dormant.rbegin()->first);
+    Effects effects = state_->core->OnOpenTrack(
+        TrackOpened{spec, forked_from}, *std::move(workshop), NowMs(),
+        state_->dormant.empty() ? TrackId{} : state_->dormant.rbegin()->first);
     if (Status done = CarryOut(std::move(effects)); !done) return done;
   }
   return {};
@@ -181,8 +182,8 @@ Status Service::Adopt(TrackId id) {
     for (const auto& [known, track] : state_->dormant) {
       have += (have.empty() ? "" : ", ") + std::to_string(known.value);
     }
-    return Error{"ledger " + state_->ledger->folder() + " has no track " + std::to_string(id.value) +
-                 " (have: " + (have.empty() ? "none" : have) + ")"};
+    return Error{"ledger " + state_->ledger->folder() + " has no track " +
+                 std::to_string(id.value) + " (have: " + (have.empty() ? "none" : have) + ")"};
   }
   auto operation = PackageOf(*state_->ledger, found->second.state.spec);
   if (!operation) return operation.error();
@@ -195,9 +196,12 @@ Status Service::Adopt(TrackId id) {
 
 Status Service::Turn(std::int64_t timeout_ms, int wake_fd) {
   const std::int64_t before = NowMs();
-  if (before - state_->last_turn_ms > kStallMs) state_->core->OnStall(before - state_->last_turn_ms);
-  const std::int64_t until_deadline = std::max<std::int64_t>(state_->core->NextDeadline() - before, 0);
-  const std::int64_t until_tick = std::max<std::int64_t>(state_->last_tick_ms + kTickMs - before, 0);
+  if (before - state_->last_turn_ms > kStallMs)
+    state_->core->OnStall(before - state_->last_turn_ms);
+  const std::int64_t until_deadline =
+      std::max<std::int64_t>(state_->core->NextDeadline() - before, 0);
+  const std::int64_t until_tick =
+      std::max<std::int64_t>(state_->last_tick_ms + kTickMs - before, 0);
   const std::vector<Received> received = state_->hub->Receive(
       std::min({timeout_ms, until_deadline, until_tick}), kMostAtOnce, wake_fd);
   const std::int64_t now = NowMs();

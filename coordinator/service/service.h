@@ -1,6 +1,6 @@
 #pragma once
-// The coordinator's loop: feeds Core with messages and time, appends its events to the ledger, and sends
-// what may be sent once they are synced. `pawl run` and a daemon are both this.
+// The coordinator's loop: feeds Core with messages and time, appends its events to the ledger, and
+// sends what may be sent once they are synced. `pawl run` and a daemon are both this.
 
 #include <cstdint>
 #include <functional>
@@ -34,20 +34,21 @@ struct ServiceOptions {
 
 class Service {
  public:
-  // Opens (or makes) the ledger, folds it, checks that the job may go on with the tracks it holds, and
-  // listens. Errors: everything that Ledger::Open, the packages and the job can be wrong about.
+  // Opens (or makes) the ledger, folds it, checks that the job may go on with the tracks it holds,
+  // and listens. Errors: everything that Ledger::Open, the packages and the job can be wrong about.
   static Result<std::unique_ptr<Service>> Open(ServiceOptions options);
   ~Service();
 
-  // One turn: waits up to `timeout_ms` for messages (or `wake_fd`), carries out what follows from them and
-  // from the time. Errors stop the search; kRetry ones (disk space) may be tried again later.
+  // One turn: waits up to `timeout_ms` for messages (or `wake_fd`), carries out what follows from
+  // them and from the time. Errors stop the search; kRetry ones (disk space) may be tried again
+  // later.
   Status Turn(std::int64_t timeout_ms, int wake_fd = -1);
 
   Status Drain();                 // no more grants; Done() once nothing is held
   Status Confirm(TrackId track);  // one more confirmation
   // Loads a track of the ledger into core without a job: for Confirm.
   Status Adopt(TrackId track);
-  Status Close();                 // snapshot; the ledger is flushed when this object goes
+  Status Close();  // snapshot; the ledger is flushed when this object goes
 
   bool Done() const;
   const Core& core() const;
@@ -56,7 +57,7 @@ class Service {
   // Job tracks that no connected device could be bound to yet.
   const std::vector<std::string>& refusals() const;
 
-  std::function<void(const Event&)> on_event;             // after it is synced
+  std::function<void(const Event&)> on_event;  // after it is synced
   std::function<void(const std::string&)> on_note;
   static std::int64_t NowMs();  // monotonic
 

@@ -12,7 +12,8 @@ namespace pawl {
 namespace {
 
 constexpr std::int64_t kTurnMs = 200;
-constexpr std::int64_t kDrainMs = 5'000;  // after this, workers are asked to give back what they hold
+constexpr std::int64_t kDrainMs =
+    5'000;  // after this, workers are asked to give back what they hold
 
 }  // namespace
 
@@ -37,8 +38,9 @@ Result<std::unique_ptr<Session>> Session::Open(SessionOptions options) {
   std::uint32_t slot = 0;
   for (const std::string& device : options.devices) {
     for (std::uint32_t i = 0; i < options.workers; ++i, ++slot) {
-      WorkerCommand command{WorkerProgram(), session->service_->endpoint(), device, slot, state,
-                            state + "/worker-" + std::to_string(slot) + ".log"};
+      WorkerCommand command{WorkerProgram(), session->service_->endpoint(),
+                            device,          slot,
+                            state,           state + "/worker-" + std::to_string(slot) + ".log"};
       session->workers_.push_back(std::make_unique<WorkerProcess>(std::move(command)));
       if (Status started = session->workers_.back()->Start(); !started) return started.error();
     }

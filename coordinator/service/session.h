@@ -1,6 +1,7 @@
 #pragma once
-// A service with workers of its own on this machine: what `pawl run` and `pawl confirm` are made of.
-// Ctrl-C (SIGINT) or SIGTERM drains; a second one stops at once, which loses seconds of measuring at most.
+// A service with workers of its own on this machine: what `pawl run` and `pawl confirm` are made
+// of. Ctrl-C (SIGINT) or SIGTERM drains; a second one stops at once, which loses seconds of
+// measuring at most.
 
 #include <functional>
 #include <memory>
@@ -28,8 +29,8 @@ class Session {
   ~Session();
 
   Service& service() { return *service_; }
-  // Turns until the service is done, or a signal drained it. `on_turn` after each turn, for progress.
-  // Errors: what the service says, a worker that cannot run when no other is left.
+  // Turns until the service is done, or a signal drained it. `on_turn` after each turn, for
+  // progress. Errors: what the service says, a worker that cannot run when no other is left.
   Result<SessionEnd> Run(const std::function<void()>& on_turn);
 
  private:

@@ -38,7 +38,8 @@ class Verifier {
       tracks_.erase(entry);
       return More();
     }
-    if (const auto* proposed = std::get_if<Proposed>(&event.body)) Check(event, witnessed, *proposed);
+    if (const auto* proposed = std::get_if<Proposed>(&event.body))
+      Check(event, witnessed, *proposed);
     if (const auto* decided = std::get_if<Decided>(&event.body)) Check(event, witnessed, *decided);
     Apply(witnessed.track, event);
     return More();
@@ -72,12 +73,14 @@ class Verifier {
     if (!operation) return Problem(event, operation.error().message);
     auto workshop = MakeWorkshop(opened.spec, *operation);
     if (!workshop) return Problem(event, workshop.error().message);
-    tracks_.emplace(event.track, Witnessed{OpenTrack(event.track, opened, event.seq), *std::move(workshop), {}});
+    tracks_.emplace(event.track,
+                    Witnessed{OpenTrack(event.track, opened, event.seq), *std::move(workshop), {}});
   }
 
   void CheckSource(const Event& event, Witnessed& witnessed, const Configuration& configuration,
                    const Digest& recorded, const std::string& whose) {
-    if (recorded.IsZero()) return;  // refused before it was rendered, or a structure without a source
+    if (recorded.IsZero())
+      return;  // refused before it was rendered, or a structure without a source
     const Digest key = configuration.Hash();
     auto known = witnessed.rendered.find(key);
     if (known == witnessed.rendered.end()) {
@@ -88,8 +91,8 @@ class Verifier {
       ++found_.sources;
     }
     if (known->second != recorded) {
-      Problem(event, "the " + whose + "'s source renders to " + known->second.Short() + ", recorded is " +
-                         recorded.Short());
+      Problem(event, "the " + whose + "'s source renders to " + known->second.Short() +
+                         ", recorded is " + recorded.Short());
     }
   }
 
@@ -97,7 +100,8 @@ class Verifier {
     ++found_.proposals;
     const Workshop& workshop = witnessed.workshop;
     const auto again = workshop.proposer->Propose(witnessed.track.state, *workshop.space);
-    if (!again || again->candidate != proposed.candidate || again->hypothesis != proposed.hypothesis) {
+    if (!again || again->candidate != proposed.candidate ||
+        again->hypothesis != proposed.hypothesis) {
       Problem(event, "generation " + std::to_string(proposed.generation.value) + " is " +
                          proposed.candidate.Text() + ", the proposer gives " +
                          (again ? again->candidate.Text() : "nothing"));
@@ -108,12 +112,13 @@ class Verifier {
 
   void Check(const Event& event, const Witnessed& witnessed, const Decided& decided) {
     ++found_.decisions;
-    const auto next = NextStep(*witnessed.track.generation, *witnessed.workshop.policy, SettleLimits{});
+    const auto next =
+        NextStep(*witnessed.track.generation, *witnessed.workshop.policy, SettleLimits{});
     const auto* again = std::get_if<Decided>(&next);
     if (again == nullptr || *again != decided) {
       Problem(event, "generation " + std::to_string(decided.generation.value) + " was decided " +
-                         std::string(Name(decided.decision.verdict)) + " (" + decided.decision.detail +
-                         "), its reports give " +
+                         std::string(Name(decided.decision.verdict)) + " (" +
+                         decided.decision.detail + "), its reports give " +
                          (again == nullptr ? std::string("another attempt")
                                            : std::string(Name(again->decision.verdict)) + " (" +
                                                  again->decision.detail + ")"));
@@ -138,7 +143,8 @@ Result<Verification> VerifyLedger(const Ledger& ledger,
     return found;
   }
   Verifier verifier(ledger, found);
-  if (Status scanned = ledger.Scan(Seq{1}, [&](const Event& event) { return verifier.OnEvent(event); });
+  if (Status scanned =
+          ledger.Scan(Seq{1}, [&](const Event& event) { return verifier.OnEvent(event); });
       !scanned) {
     return scanned.error();
   }

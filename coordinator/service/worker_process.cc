@@ -19,9 +19,10 @@ namespace pawl {
 namespace {
 
 constexpr std::int64_t kLongestPauseMs = 5'000;
-constexpr std::int64_t kStableMs = 10'000;  // a worker that lived this long starts over with a short pause
-constexpr int kExitFailed = 3;              // of pawl-worker: could not run
-constexpr int kExitRefused = 4;             // of pawl-worker: the coordinator refused it
+constexpr std::int64_t kStableMs =
+    10'000;                      // a worker that lived this long starts over with a short pause
+constexpr int kExitFailed = 3;   // of pawl-worker: could not run
+constexpr int kExitRefused = 4;  // of pawl-worker: the coordinator refused it
 
 std::string LastLine(const std::string& path) {
   std::ifstream file(path);
@@ -53,19 +54,27 @@ Status WorkerProcess::Start() {
   const int log = ::open(command_.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (log < 0) return Error{"cannot write " + command_.log + ": " + std::strerror(errno)};
   const std::string slot = std::to_string(command_.slot);
-  std::vector<const char*> arguments = {command_.program.c_str(), "--connect", command_.endpoint.c_str(),
-                                        "--device", command_.device.c_str(), "--slot", slot.c_str(),
-                                        "--state", command_.state.c_str(), nullptr};
+  std::vector<const char*> arguments = {command_.program.c_str(),
+                                        "--connect",
+                                        command_.endpoint.c_str(),
+                                        "--device",
+                                        command_.device.c_str(),
+                                        "--slot",
+                                        slot.c_str(),
+                                        "--state",
+                                        command_.state.c_str(),
+                                        nullptr};
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
   if (pid < 0) {
     ::close(log);
-    return Error{std::string("cannot start a worker: fork: ") + std::strerror(errno), Advice::kRetry};
+    return Error{std::string("cannot start a worker: fork: ") + std::strerror(errno),
+                 Advice::kRetry};
   }
   if (pid == 0) {
     ::setpgid(0, 0);  // Ctrl-C is the coordinator's to pass on
-    // A worker that outlived its coordinator would hold its slot against the next run's; what it has
-    // measured is in its spool.
+    // A worker that outlived its coordinator would hold its slot against the next run's; what it
+    // has measured is in its spool.
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(kExitFailed);
     sigset_t none;
@@ -103,7 +112,8 @@ Status WorkerProcess::Tend(std::int64_t now_ms) {
     }
     if (exit_code_ == kExitFailed || exit_code_ == kExitRefused) {
       ended_ = true;
-      return Error{"worker for device '" + command_.device + "' could not run: " + LastLine(command_.log)};
+      return Error{"worker for device '" + command_.device +
+                   "' could not run: " + LastLine(command_.log)};
     }
     if (now_ms - started_ms_ >= kStableMs) pause_ms_ = 200;
     restart_at_ms_ = now_ms + pause_ms_;

@@ -12,12 +12,12 @@
 namespace pawl {
 
 struct WorkerCommand {
-  std::string program;   // pawl-worker
+  std::string program;  // pawl-worker
   std::string endpoint;
-  std::string device;    // as OpenDevice takes it
+  std::string device;  // as OpenDevice takes it
   std::uint32_t slot = 0;
-  std::string state;     // folder
-  std::string log;       // file for its stderr
+  std::string state;  // folder
+  std::string log;    // file for its stderr
 };
 
 class WorkerProcess {
@@ -30,8 +30,8 @@ class WorkerProcess {
   const WorkerCommand& command() const { return command_; }
   Status Start();
   bool Running() const { return pid_ > 0; }
-  // Reaps it when it has ended and starts it again after a pause that doubles from 0.2 s to 5 s. A worker
-  // that refuses its work (exit 3 or 4) is not started again: an error with its last line.
+  // Reaps it when it has ended and starts it again after a pause that doubles from 0.2 s to 5 s. A
+  // worker that refuses its work (exit 3 or 4) is not started again: an error with its last line.
   Status Tend(std::int64_t now_ms);
   void Terminate();  // SIGTERM: finish or release, then leave; not started again
   // Whether it ended on its own and will not be started again.

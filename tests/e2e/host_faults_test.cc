@@ -1,5 +1,5 @@
-// Candidates that go wrong on purpose: each is rejected with its own reason, and the next generation is
-// measured as if nothing had been.
+// Candidates that go wrong on purpose: each is rejected with its own reason, and the next
+// generation is measured as if nothing had been.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,19 +19,25 @@ TEST(HostFaults, EachIsRejectedWithItsReasonAndTheNextGenerationIsUnharmed) {
             "[policy]\nname = \"field_note\"\ncontrol_tolerance = 100\n"
             "[proposer]\nname = \"exhaustive\"\n[budget]\ngenerations = 40\n"
             "[deadlines]\nbuild_ms = 60000\ncheck_ms = 2000\nrun_ms = 2000\n");
-  const Finished run = RunToEnd({Program("pawl"), "run", folder / "planted.toml", "--ledger", folder / "ledger",
-                                 "--kernels", Source("tests/data/packages")},
+  const Finished run = RunToEnd({Program("pawl"), "run", folder / "planted.toml", "--ledger",
+                                 folder / "ledger", "--kernels", Source("tests/data/packages")},
                                 200'000);
   ASSERT_EQ(run.code, 0) << run.out << run.err;
   const std::vector<json> log = LogOf(folder / "ledger", "1");
   ASSERT_EQ(log.size(), 24U) << run.out;
   const std::map<std::string, std::string> wanted = {
-      {"segfault", "crashed"},          {"spin", "hung"},
-      {"wrong_value", "wrong_output"},  {"past_end", "wrong_output"},
-      {"before_start", "wrong_output"}, {"modifies_input", "wrong_output"},
-      {"stale", "wrong_output"},        {"unwritten", "wrong_output"},
-      {"aborts", "crashed"},            {"exits", "crashed"},
-      {"not_finite", "wrong_output"},   {"no_such_function", "launch"},
+      {"segfault", "crashed"},
+      {"spin", "hung"},
+      {"wrong_value", "wrong_output"},
+      {"past_end", "wrong_output"},
+      {"before_start", "wrong_output"},
+      {"modifies_input", "wrong_output"},
+      {"stale", "wrong_output"},
+      {"unwritten", "wrong_output"},
+      {"aborts", "crashed"},
+      {"exits", "crashed"},
+      {"not_finite", "wrong_output"},
+      {"no_such_function", "launch"},
   };
   for (const json& generation : log) {
     const std::string fault = generation["configuration"]["fault"];

@@ -26,28 +26,32 @@ std::string ShippedHostPolicy() {
   const std::size_t begin = job.find("[host.policy]");
   CHECK(begin != std::string::npos, "jobs/layer_norm.toml has no [host.policy]");
   const std::size_t end = job.find("\n[", begin + 1);
-  return "[policy]" + job.substr(begin + 13, end == std::string::npos ? end : end - begin - 13) + "\n";
+  return "[policy]" + job.substr(begin + 13, end == std::string::npos ? end : end - begin - 13) +
+         "\n";
 }
 
 std::string Job(const std::string& rest) {
   return "operation = \"passes\"\nbackend = \"host\"\nshape = { n = 8192 }\nconfirm = false\n"
-         "devices = [\"host\"]\nwarmup = 2\niterations = 10\n" + rest + ShippedHostPolicy();
+         "devices = [\"host\"]\nwarmup = 2\niterations = 10\n" +
+         rest + ShippedHostPolicy();
 }
 
 TEST(HostNoise, TwoHundredIdenticalCandidatesOnABusyMachineGiveAtMostOneKeep) {
   TempFolder folder;
   WriteFile(folder / "aa.toml", Job("[proposer]\nname = \"same\"\n[budget]\ngenerations = 200\n"));
   const BusyCore busy;
-  const Finished run = RunToEnd({Program("pawl"), "run", folder / "aa.toml", "--ledger", folder / "ledger",
-                                 "--kernels", Source("tests/data/packages")},
+  const Finished run = RunToEnd({Program("pawl"), "run", folder / "aa.toml", "--ledger",
+                                 folder / "ledger", "--kernels", Source("tests/data/packages")},
                                 230'000);
   ASSERT_EQ(run.code, 0) << run.out << run.err;
   std::map<std::string, int> verdicts;
   for (const json& generation : LogOf(folder / "ledger", "1")) ++verdicts[generation["verdict"]];
-  std::printf("A/A: keep %d, reject %d, void %d\n", verdicts["keep"], verdicts["reject"], verdicts["void"]);
+  std::printf("A/A: keep %d, reject %d, void %d\n", verdicts["keep"], verdicts["reject"],
+              verdicts["void"]);
   EXPECT_EQ(verdicts["keep"] + verdicts["reject"] + verdicts["void"], 200);
   EXPECT_LE(verdicts["keep"], 1);
-  EXPECT_LE(verdicts["void"], 20) << "a gate that voids everything keeps nothing false, and nothing else";
+  EXPECT_LE(verdicts["void"], 20)
+      << "a gate that voids everything keeps nothing false, and nothing else";
 }
 
 TEST(HostNoise, AGainOfFivePercentIsKeptInNineOfTenTries) {
@@ -55,12 +59,13 @@ TEST(HostNoise, AGainOfFivePercentIsKeptInNineOfTenTries) {
   std::string tracks = "[proposer]\nname = \"coordinate\"\n[budget]\ngenerations = 1\n";
   std::string job = Job(tracks);
   for (int track = 1; track <= 20; ++track) {
-    job += "[[track]]\nlabel = \"try " + std::to_string(track) + "\"\nseed = " + std::to_string(track) + "\n";
+    job += "[[track]]\nlabel = \"try " + std::to_string(track) +
+           "\"\nseed = " + std::to_string(track) + "\n";
   }
   WriteFile(folder / "gain.toml", job);
   const BusyCore busy;
-  const Finished run = RunToEnd({Program("pawl"), "run", folder / "gain.toml", "--ledger", folder / "ledger",
-                                 "--kernels", Source("tests/data/packages")},
+  const Finished run = RunToEnd({Program("pawl"), "run", folder / "gain.toml", "--ledger",
+                                 folder / "ledger", "--kernels", Source("tests/data/packages")},
                                 230'000);
   ASSERT_EQ(run.code, 0) << run.out << run.err;
   int kept = 0;

@@ -14,10 +14,11 @@ using nlohmann::json;
 TEST(HostSearch, MatmulEndsCheckedAndFarFasterThanItsStart) {
   TempFolder folder;
   const auto began = std::chrono::steady_clock::now();
-  const Finished run = Pawl({"run", Source("jobs/matmul.toml"), "--device", "host", "--json", "--ledger",
-                             folder / "ledger"},
+  const Finished run = Pawl({"run", Source("jobs/matmul.toml"), "--device", "host", "--json",
+                             "--ledger", folder / "ledger"},
                             230'000);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   ASSERT_EQ(run.code, 0) << run.out << run.err;
   const std::vector<json> lines = JsonLines(run.out);
   const json& confirmed = lines.back();
@@ -25,9 +26,11 @@ TEST(HostSearch, MatmulEndsCheckedAndFarFasterThanItsStart) {
   ASSERT_TRUE(confirmed["valid"]) << confirmed;
   std::map<std::string, double> ratio;  // incumbent / other, measured in the same rounds
   for (const json& beside : confirmed["beside"]) ratio[beside["label"]] = beside["ratio"];
-  std::printf("matmul: %.0f s, %zu generations; incumbent/start %.3f, incumbent/openblas %.3f, gain over "
-              "committed %.3f\n",
-              seconds, lines.size() - 1, ratio["start"], ratio["openblas"], confirmed["gain"].get<double>());
+  std::printf(
+      "matmul: %.0f s, %zu generations; incumbent/start %.3f, incumbent/openblas %.3f, gain over "
+      "committed %.3f\n",
+      seconds, lines.size() - 1, ratio["start"], ratio["openblas"],
+      confirmed["gain"].get<double>());
   EXPECT_LT(seconds, 180);
   EXPECT_LE(ratio["start"], 1.0 / 3);
   EXPECT_LE(ratio["openblas"], 2.0);
@@ -42,7 +45,8 @@ TEST(HostSearch, MatmulEndsCheckedAndFarFasterThanItsStart) {
 
 TEST(HostSearch, SmokeEndsInSeconds) {
   TempFolder folder;
-  const Finished run = Pawl({"run", Source("jobs/smoke.toml"), "--device", "host", "--ledger", folder / "ledger"});
+  const Finished run =
+      Pawl({"run", Source("jobs/smoke.toml"), "--device", "host", "--ledger", folder / "ledger"});
   EXPECT_EQ(run.code, 0) << run.out << run.err;
   const Finished verify = Pawl({"verify", "--ledger", folder / "ledger"});
   EXPECT_EQ(verify.code, 0) << verify.out << verify.err;

@@ -10,8 +10,12 @@
 
 namespace pawl::test {
 
-inline std::string Program(const std::string& name) { return std::string(PAWL_BIN_DIR) + "/" + name; }
-inline std::string Source(const std::string& path) { return std::string(PAWL_SOURCE_DIR) + "/" + path; }
+inline std::string Program(const std::string& name) {
+  return std::string(PAWL_BIN_DIR) + "/" + name;
+}
+inline std::string Source(const std::string& path) {
+  return std::string(PAWL_SOURCE_DIR) + "/" + path;
+}
 
 // Runs pawl from the source folder's kernels.
 inline Finished Pawl(std::vector<std::string> arguments, int timeout_ms = 60'000) {

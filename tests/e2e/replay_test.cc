@@ -19,7 +19,8 @@ json Recorded(const std::string& file) {
 
 TEST(ReplayMatmul4090, GivesTheRecordedGenerationsAndThenEnds) {
   TempFolder folder;
-  const Finished run = Pawl({"run", Source("jobs/replay/matmul_rtx4090.toml"), "--ledger", folder / "ledger"});
+  const Finished run =
+      Pawl({"run", Source("jobs/replay/matmul_rtx4090.toml"), "--ledger", folder / "ledger"});
   ASSERT_EQ(run.code, 0) << run.out << run.err;
   const std::vector<json> log = LogOf(folder / "ledger", "1");
   const json recorded = Recorded("matmul-ledger.json");
@@ -65,7 +66,8 @@ TEST(ReplayMatmul4090, GivesTheRecordedGenerationsAndThenEnds) {
   EXPECT_NE(log[11]["configuration"], recorded["generations"][11]["candidate"]);
   EXPECT_EQ(log[11]["verdict"], "void");
   EXPECT_EQ(log[11]["reason_code"], "no_data");
-  const json status = JsonLines(Pawl({"status", "--json", "--ledger", folder / "ledger"}).out).at(0);
+  const json status =
+      JsonLines(Pawl({"status", "--json", "--ledger", folder / "ledger"}).out).at(0);
   EXPECT_EQ(status["status"], "closed");
   EXPECT_EQ(status["kept"], 3);
 
@@ -73,11 +75,13 @@ TEST(ReplayMatmul4090, GivesTheRecordedGenerationsAndThenEnds) {
   EXPECT_EQ(verify.code, 0) << verify.out << verify.err;
 }
 
-// A weakness of the paired-median rule that the note knew: identical control times of 12.288 us hide that an
-// event span of a few microseconds is quantised, and generation 3's gain is one slow phase of the incumbent.
+// A weakness of the paired-median rule that the note knew: identical control times of 12.288 us
+// hide that an event span of a few microseconds is quantised, and generation 3's gain is one slow
+// phase of the incumbent.
 TEST(ReplayLayerNorm4090, ThePairedMedianRuleKeepsWhatTheFastestRoundDidNot) {
   TempFolder folder;
-  const Finished run = Pawl({"run", Source("jobs/replay/layer_norm_rtx4090.toml"), "--ledger", folder / "ledger"});
+  const Finished run =
+      Pawl({"run", Source("jobs/replay/layer_norm_rtx4090.toml"), "--ledger", folder / "ledger"});
   ASSERT_EQ(run.code, 0) << run.out << run.err;
   const std::vector<json> log = LogOf(folder / "ledger", "1");
   ASSERT_EQ(log.size(), 4U) << run.out;
@@ -94,7 +98,8 @@ TEST(ReplayGemm, AConfirmationUnderAColdStartFindsTheTrueGain) {
   WriteFile(folder / "job.toml",
             "name = \"cold\"\noperation = \"gemm\"\nbackend = \"cuda\"\nstructure = \"clblast\"\n"
             "shape = { m = 4096, n = 4096, k = 4096 }\nseed = 7\n"
-            "devices = [\"replay:" + Source("jobs/replay/data/gemm.RTX_2080_Ti.csv.gz") +
+            "devices = [\"replay:" +
+                Source("jobs/replay/data/gemm.RTX_2080_Ti.csv.gz") +
                 "?seed=5&jitter=0.002&cold=0.06\"]\n"
                 "[policy]\nname = \"field_note\"\ncontrol_tolerance = 0.2\n"
                 "[proposer]\nname = \"coordinate\"\n[budget]\ngenerations = 30\n");
@@ -106,19 +111,23 @@ TEST(ReplayGemm, AConfirmationUnderAColdStartFindsTheTrueGain) {
   ASSERT_TRUE(confirmed["valid"]) << confirmed;
 
   // The true gain, without noise: a second ledger at the same incumbent.
-  WriteFile(folder / "truth.toml",
-            "name = \"truth\"\noperation = \"gemm\"\nbackend = \"cuda\"\nstructure = \"clblast\"\n"
-            "shape = { m = 4096, n = 4096, k = 4096 }\n"
-            "devices = [\"replay:" + Source("jobs/replay/data/gemm.RTX_2080_Ti.csv.gz") + "\"]\n"
-                "[proposer]\nname = \"same\"\n[budget]\ngenerations = 1\n[start]\n" +
-                [&] {
-                  std::string start;
-                  for (const auto& [knob, value] : confirmed["incumbent"].items()) {
-                    start += knob + " = " + value.dump() + "\n";
-                  }
-                  return start;
-                }());
-  const Finished truth = Pawl({"run", folder / "truth.toml", "--json", "--ledger", folder / "truth"});
+  WriteFile(
+      folder / "truth.toml",
+      "name = \"truth\"\noperation = \"gemm\"\nbackend = \"cuda\"\nstructure = \"clblast\"\n"
+      "shape = { m = 4096, n = 4096, k = 4096 }\n"
+      "devices = [\"replay:" +
+          Source("jobs/replay/data/gemm.RTX_2080_Ti.csv.gz") +
+          "\"]\n"
+          "[proposer]\nname = \"same\"\n[budget]\ngenerations = 1\n[start]\n" +
+          [&] {
+            std::string start;
+            for (const auto& [knob, value] : confirmed["incumbent"].items()) {
+              start += knob + " = " + value.dump() + "\n";
+            }
+            return start;
+          }());
+  const Finished truth =
+      Pawl({"run", folder / "truth.toml", "--json", "--ledger", folder / "truth"});
   ASSERT_EQ(truth.code, 0) << truth.out << truth.err;
   const json exact = JsonLines(truth.out).back();
   EXPECT_GT(exact["gain"].get<double>(), 0.05) << "the search found nothing worth confirming";
@@ -131,8 +140,11 @@ TEST(Run, GoesOnWhereItStoppedAndWithALargerBudget) {
     WriteFile(folder / "gemm.toml",
               "operation = \"gemm\"\nbackend = \"cuda\"\nstructure = \"clblast\"\n"
               "shape = { m = 4096, n = 4096, k = 4096 }\nseed = 3\nconfirm = false\n"
-              "devices = [\"replay:" + Source("jobs/replay/data/gemm.RTX_2080_Ti.csv.gz") + "\"]\n"
-                  "[proposer]\nname = \"random\"\n[budget]\ngenerations = " + std::to_string(generations) + "\n");
+              "devices = [\"replay:" +
+                  Source("jobs/replay/data/gemm.RTX_2080_Ti.csv.gz") +
+                  "\"]\n"
+                  "[proposer]\nname = \"random\"\n[budget]\ngenerations = " +
+                  std::to_string(generations) + "\n");
   };
   job(40);
   ASSERT_EQ(Pawl({"run", folder / "gemm.toml", "--ledger", folder / "whole"}).code, 0);
@@ -149,12 +161,15 @@ TEST(Run, CtrlCStopsItCleanlyAndARerunEndsTheSame) {
   WriteFile(folder / "gemm.toml",
             "operation = \"gemm\"\nbackend = \"cuda\"\nstructure = \"clblast\"\n"
             "shape = { m = 4096, n = 4096, k = 4096 }\nseed = 4\nconfirm = false\n"
-            "devices = [\"replay:" + Source("jobs/replay/data/gemm.RTX_2080_Ti.csv.gz") + "\"]\n"
+            "devices = [\"replay:" +
+                Source("jobs/replay/data/gemm.RTX_2080_Ti.csv.gz") +
+                "\"]\n"
                 "[proposer]\nname = \"random\"\n[budget]\ngenerations = 300\n");
   ASSERT_EQ(Pawl({"run", folder / "gemm.toml", "--ledger", folder / "whole"}).code, 0);
   {
-    Process run({Program("pawl"), "run", folder / "gemm.toml", "--json", "--ledger", folder / "parts"}, "",
-                {"PAWL_KERNELS=" + Source("kernels")});
+    Process run(
+        {Program("pawl"), "run", folder / "gemm.toml", "--json", "--ledger", folder / "parts"}, "",
+        {"PAWL_KERNELS=" + Source("kernels")});
     for (int i = 0; i < 50; ++i) ASSERT_TRUE(run.ReadLine(20'000).has_value());
     run.Signal(SIGINT);
     EXPECT_EQ(run.Wait(20'000), 130);

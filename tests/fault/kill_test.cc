@@ -1,5 +1,5 @@
-// kill -9 of coordinator, worker or runner in the middle of running searches: what was acknowledged stays,
-// nothing is decided twice, and the decisions are those of an undisturbed run.
+// kill -9 of coordinator, worker or runner in the middle of running searches: what was acknowledged
+// stays, nothing is decided twice, and the decisions are those of an undisturbed run.
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -17,22 +17,27 @@ std::string Job(int tracks, int generations) {
   std::string text =
       "name = \"kill\"\noperation = \"gemm\"\nbackend = \"cuda\"\nstructure = \"clblast\"\n"
       "shape = { m = 4096, n = 4096, k = 4096 }\nconfirm = false\n"
-      "devices = [\"replay:" + Source("jobs/replay/data/gemm.RTX_2080_Ti.csv.gz") +
+      "devices = [\"replay:" +
+      Source("jobs/replay/data/gemm.RTX_2080_Ti.csv.gz") +
       "?seed=9&jitter=0.004\"]\n[policy]\nname = \"field_note\"\n"
-      "[proposer]\nname = \"random\"\n[budget]\ngenerations = " + std::to_string(generations) + "\n";
+      "[proposer]\nname = \"random\"\n[budget]\ngenerations = " +
+      std::to_string(generations) + "\n";
   for (int track = 1; track <= tracks; ++track) {
-    text += "[[track]]\nlabel = \"t" + std::to_string(track) + "\"\nseed = " + std::to_string(track) + "\n";
+    text += "[[track]]\nlabel = \"t" + std::to_string(track) +
+            "\"\nseed = " + std::to_string(track) + "\n";
   }
   return text;
 }
 
-std::vector<std::string> RunArguments(const TempFolder& folder, const std::string& ledger, int workers) {
-  return {Program("pawl"), "run", folder / "job.toml", "--json", "--ledger", ledger, "--state",
-          ledger + "-state", "--workers", std::to_string(workers)};
+std::vector<std::string> RunArguments(const TempFolder& folder, const std::string& ledger,
+                                      int workers) {
+  return {Program("pawl"), "run",     folder / "job.toml", "--json",    "--ledger",
+          ledger,          "--state", ledger + "-state",   "--workers", std::to_string(workers)};
 }
 
 // Everything that was decided, by track and generation. Fails on a generation decided twice.
-std::map<std::pair<std::uint32_t, std::uint32_t>, std::string> Decisions(const std::string& folder) {
+std::map<std::pair<std::uint32_t, std::uint32_t>, std::string> Decisions(
+    const std::string& folder) {
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::string> decisions;
   auto ledger = Ledger::Open(folder, Ledger::Mode::kRead);
   CHECK(ledger.has_value(), ledger.error().message);
@@ -41,7 +46,8 @@ std::map<std::pair<std::uint32_t, std::uint32_t>, std::string> Decisions(const s
     if (const auto* proposed = std::get_if<Proposed>(&event.body)) {
       candidates[event.track.value] = proposed->candidate;
     }
-    if (const auto* decided = std::get_if<Decided>(&event.body); decided != nullptr && !decided->again) {
+    if (const auto* decided = std::get_if<Decided>(&event.body);
+        decided != nullptr && !decided->again) {
       const auto key = std::make_pair(event.track.value, decided->generation.value);
       EXPECT_FALSE(decisions.contains(key)) << "generation " << key.second << " decided twice";
       decisions[key] = candidates[event.track.value].Text() + " " +
@@ -59,7 +65,8 @@ std::set<std::string> ReportsIn(const std::string& folder) {
   auto ledger = Ledger::Open(folder, Ledger::Mode::kRead);
   CHECK(ledger.has_value(), ledger.error().message);
   const Status scanned = (*ledger)->Scan(Seq{1}, [&](const Event& event) {
-    if (const auto* measured = std::get_if<Measured>(&event.body)) digests.insert(measured->digest.Hex());
+    if (const auto* measured = std::get_if<Measured>(&event.body))
+      digests.insert(measured->digest.Hex());
     return true;
   });
   EXPECT_TRUE(scanned.has_value());
@@ -159,8 +166,8 @@ void KillAndCompare(int tracks, int generations, int kills) {
     }
   }
   EXPECT_EQ(done, kills) << "the search ended before every kill fell inside it";
-  std::printf("killed: coordinator %d, worker %d, runner %d\n", killed["coordinator"], killed["worker"],
-              killed["runner"]);
+  std::printf("killed: coordinator %d, worker %d, runner %d\n", killed["coordinator"],
+              killed["worker"], killed["runner"]);
 
   EXPECT_EQ(Decisions(folder / "killed"), Decisions(folder / "undisturbed"));
   const std::set<std::string> reports = ReportsIn(folder / "killed");

@@ -98,8 +98,9 @@ TEST(Hub, SendingToAPeerThatIsGoneLosesTheMessageAndNothingElse) {
 }
 
 TEST(Hub, BindsNothingButThisMachineWithoutKeys) {
-  for (const char* endpoint : {"tcp://0.0.0.0:5577", "tcp://*:5577", "tcp://10.0.0.1:5577", "tcp://eth0:5577",
-                               "udp://127.0.0.1:5577", "tcp://127.evil.example:5577"}) {
+  for (const char* endpoint :
+       {"tcp://0.0.0.0:5577", "tcp://*:5577", "tcp://10.0.0.1:5577", "tcp://eth0:5577",
+        "udp://127.0.0.1:5577", "tcp://127.evil.example:5577"}) {
     auto hub = Hub::Bind(endpoint);
     ASSERT_FALSE(hub) << endpoint;
     EXPECT_THAT(hub.error().message, testing::HasSubstr(endpoint));

@@ -138,7 +138,8 @@ Finished RunToEnd(const std::vector<std::string>& arguments, int timeout_ms,
     Process process(arguments, folder / "stderr", environment);
     const std::int64_t deadline = NowMs() + timeout_ms;
     while (!process.AtEnd() && NowMs() < deadline) {
-      if (auto line = process.ReadLine(static_cast<int>(deadline - NowMs()))) finished.out += *line + "\n";
+      if (auto line = process.ReadLine(static_cast<int>(deadline - NowMs())))
+        finished.out += *line + "\n";
     }
     finished.code = process.Wait(static_cast<int>(std::max<std::int64_t>(deadline - NowMs(), 100)));
   }

@@ -1,6 +1,6 @@
 #pragma once
-// Real processes under test: started in a process group of their own, read line by line with a deadline,
-// killed with everything they started.
+// Real processes under test: started in a process group of their own, read line by line with a
+// deadline, killed with everything they started.
 
 #include <sys/types.h>
 
@@ -64,7 +64,8 @@ struct Finished {
 Finished RunToEnd(const std::vector<std::string>& arguments, int timeout_ms = 60'000,
                   const std::vector<std::string>& environment = {});
 
-// Polls until `done` gives true; false when the time is over. `done` may note its last state for messages.
+// Polls until `done` gives true; false when the time is over. `done` may note its last state for
+// messages.
 bool WaitFor(const std::function<bool()>& done, int timeout_ms);
 
 // Direct children of a process, and all below it.
