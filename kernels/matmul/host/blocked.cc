@@ -11,6 +11,7 @@
 // pawl: knobs
 constexpr int vector = 8;
 constexpr int tile_m = 6, tile_n = 2;
+constexpr int threads = 1;
 constexpr bool pack_b = true;
 constexpr bool pack_a = true;
 enum class Order { mnk, mkn, nmk, nkm, kmn, knm };
@@ -20,7 +21,6 @@ constexpr int block_m = 96, block_n = 384;
 enum class Sweep { rows, columns };
 constexpr Sweep sweep = Sweep::columns;
 constexpr int unroll = 1;
-constexpr int threads = 1;
 // pawl: end
 
 namespace {
