@@ -37,6 +37,8 @@ struct Outgoing {
   bool operator==(const Outgoing&) const = default;
 };
 
+// Core has gone on as if they were carried out: when the append fails, the same events are appended
+// later, or this core is thrown away and another one made from the ledger.
 struct Effects {
   std::vector<Event> append;       // seq and unix_ms are filled in by the ledger
   std::vector<Outgoing> send;      // after `append` is synced
