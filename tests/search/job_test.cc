@@ -377,7 +377,7 @@ TEST(ShippedJobs, EachIsReadable) {
     EXPECT_TRUE(job) << job.error().message;
     ++read;
   }
-  RecordProperty("jobs", read);
+  EXPECT_GE(read, 6);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 #include <map>
 #include <set>
 
@@ -339,16 +339,16 @@ TEST(Random, IsQuickWhenMostIsTried) {
   });
   ASSERT_GT(index, 10'000u);
   const auto proposer = MakeOrDie("random");
-  const auto before = std::chrono::steady_clock::now();
+  const std::clock_t before = std::clock();  // of this process: the machine may be busy
   for (int i = 0; i < 50; ++i) {
     state.last = state.last.Next();
     const auto proposal = proposer->Propose(state, space);
     ASSERT_TRUE(proposal.has_value());
     EXPECT_THAT(space.Validate(proposal->candidate), IsEmpty());
   }
-  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - before;
-  RecordProperty("ms_a_proposal", std::to_string(taken.count() * 1000 / 50));
-  EXPECT_LT(taken.count(), 25) << "half a second a proposal, unoptimised and on a busy machine";
+  const double seconds = static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
+  RecordProperty("ms_a_proposal", std::to_string(seconds * 1000 / 50));
+  EXPECT_LT(seconds, 25) << "half a second a proposal, in a build that is not optimised";
 }
 
 TEST(Exhaustive, GoesThroughTheKernelsInOrder) {
