@@ -35,6 +35,8 @@ constexpr bool kLimitMemory = true;
 
 void LimitOurselves(std::uint64_t memory_bytes) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // A kernel's fault ends the process by its signal, also where a sanitizer would make it an exit.
+  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) std::signal(fault, SIG_DFL);
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
   if (memory_bytes == 0) {

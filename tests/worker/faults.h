@@ -15,6 +15,10 @@ inline std::string ReadTestFile(const std::string& name) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+// Objects, references and the machine's peaks are the same for all tests and runs: found once a
+// build folder.
+inline std::string CacheOfAllTests() { return std::string(PAWL_BIN_DIR) + "/../tests/host_cache"; }
+
 inline SourceText FaultSource(const std::string& file) {
   SourceText source;
   source.name = file;

@@ -1,6 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include "tests/worker/faults.h"
@@ -17,11 +20,10 @@ using ::testing::HasSubstr;
 class HostDeviceTest : public ::testing::Test {
  protected:
   static DeviceOptions Options() {
-    // Objects and the machine's peaks are the same for all tests: found once.
     static const ScratchFolder folder;
     DeviceOptions options;
-    options.scratch = folder.path() + "/scratch";
-    options.cache = folder.path() + "/cache";
+    options.scratch = folder.path();
+    options.cache = CacheOfAllTests();
     return options;
   }
 
@@ -102,7 +104,7 @@ TEST_F(HostDeviceTest, RunsBurnInRoundsAndReportsOnlyRecordedOnes) {
 }
 
 TEST_F(HostDeviceTest, RotatesOverCopiesForAColdCache) {
-  Order order = FaultOrder("slow", 4'000'000);
+  Order order = FaultOrder("slow", 400'000);
   order.timing.cold_cache = true;
   order.timing.warmup = 0;
   order.timing.iterations = 3;
@@ -268,6 +270,19 @@ TEST_F(HostDeviceTest, GivesEqualCodeEqualDigests) {
   ASSERT_EQ(execution.report.builds.size(), 3u);
   EXPECT_NE(execution.report.builds[0].source, execution.report.builds[1].source);
   EXPECT_EQ(execution.report.builds[0].object, execution.report.builds[1].object);
+}
+
+TEST_F(HostDeviceTest, ClearsWhatAKilledRunnerHasLeft) {
+  const ScratchFolder folder;
+  DeviceOptions options = Options();
+  options.scratch = folder.path();
+  std::filesystem::create_directory(folder.path() + "/build.7");
+  std::ofstream(folder.path() + "/load.1.2.so") << "x";
+  std::ofstream(folder.path() + "/notes") << "x";
+  ASSERT_TRUE(OpenHost(options));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() + "/build.7"));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() + "/load.1.2.so"));
+  EXPECT_TRUE(std::filesystem::exists(folder.path() + "/notes"));
 }
 
 TEST_F(HostDeviceTest, IsListedWithItsFactsAndCudaWithWhatIsMissing) {

@@ -1,6 +1,7 @@
 #pragma once
-// Builds hints while an order is built and checked, one at a time, with low priority, into the
-// object cache; stands still while kernels are timed.
+// Builds hints while an order is built and checked, one at a time, into the object cache; stands
+// still while kernels are timed. At the usual priority: an order that wants what is under way waits
+// for it.
 
 #include <condition_variable>
 #include <deque>

@@ -112,7 +112,7 @@ Result<std::unique_ptr<Compiler>> Compiler::Open(const std::string& scratch, Obj
   const char* chosen = std::getenv("PAWL_CXX");
   if (chosen != nullptr && *chosen != '\0') programs = {chosen};
   for (const std::string& program : programs) {
-    const Result<Finished> asked = RunProgram({program, "--version"}, folder, nullptr, false);
+    const Result<Finished> asked = RunProgram({program, "--version"}, folder);
     if (!asked || asked->exit_code != 0 || asked->signal != 0 || asked->output.empty()) continue;
     std::unique_ptr<Compiler> compiler(
         new Compiler(program, FirstLine(asked->output), folder, cache, cpu));
@@ -174,7 +174,7 @@ Result<Built> Compiler::Build(const Unit& unit, ProcessHold* hold) {
   // Stripped: an object's bytes then depend on its code, not on the names of its parts.
   argv.insert(argv.end(), {"-Wl,-s", "-Wl,--as-needed", "-o", kObjectName, kUnitName});
   argv.insert(argv.end(), unit.options.begin(), unit.options.end());
-  const Result<Finished> finished = RunProgram(argv, folder.path().string(), hold, hold != nullptr);
+  const Result<Finished> finished = RunProgram(argv, folder.path().string(), hold);
   if (!finished) return finished.error();
   if (finished->signal != 0) {
     return Error{
@@ -187,6 +187,10 @@ Result<Built> Compiler::Build(const Unit& unit, ProcessHold* hold) {
   if (finished->exit_code != 0) {
     if (finished->output.find("No space left on device") != std::string::npos) {
       return disk("no space left on device");
+    }
+    // A part of the compiler was killed from outside, or by the kernel for memory.
+    if (finished->output.find("signal terminated program") != std::string::npos) {
+      return Error{program_ + ": " + FirstErrorLine(finished->output), Advice::kRetry};
     }
     built.problem = FirstErrorLine(finished->output);
     if (built.problem.empty()) {

@@ -54,7 +54,7 @@ class Compiler {
   Digest KeyOf(const Unit& unit) const;
 
   // From any thread. Errors: the compiler cannot run, or was killed; the disk is full. `hold` lets
-  // another thread stop it meanwhile; a build with a hold is in the background, with low priority.
+  // another thread stop it meanwhile.
   Result<Built> Build(const Unit& unit, ProcessHold* hold = nullptr);
 
  private:

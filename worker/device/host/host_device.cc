@@ -1,6 +1,5 @@
 #include "worker/device/host/host_device.h"
 
-#include <dlfcn.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -366,6 +365,18 @@ void SetAffinity(const std::vector<int>& cores) {
   ::sched_setaffinity(0, sizeof set, &set);
 }
 
+// What a runner that was killed has left in its folder: builds and objects on their way.
+void ClearScratch(const std::string& scratch) {
+  std::error_code failed;
+  std::vector<std::filesystem::path> left;
+  for (std::filesystem::directory_iterator it(scratch, failed), end; !failed && it != end;
+       it.increment(failed)) {
+    const std::string name = it->path().filename().string();
+    if (name.rfind("build.", 0) == 0 || name.rfind("load.", 0) == 0) left.push_back(it->path());
+  }
+  for (const std::filesystem::path& path : left) std::filesystem::remove_all(path, failed);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Device>> OpenHost(const DeviceOptions& options) {
@@ -378,6 +389,7 @@ Result<std::unique_ptr<Device>> OpenHost(const DeviceOptions& options) {
     return Error{"host: none of the cores " + wanted + " may be used by this process",
                  Advice::kReject};
   }
+  ClearScratch(options.scratch);
   Result<std::unique_ptr<ObjectCache>> cache =
       ObjectCache::Open(options.cache, options.cache_bytes);
   if (!cache) return cache.error();

@@ -18,7 +18,6 @@ namespace {
 
 constexpr std::size_t kMaxOutputBytes = 64 << 10;
 constexpr rlim_t kMaxCpuSeconds = 900;  // a compiler that outlives its runner ends by itself
-constexpr int kBackgroundNice = 10;
 
 std::vector<std::string> EnvironmentFor(const std::string& folder) {
   std::vector<std::string> variables;
@@ -65,7 +64,7 @@ void ProcessHold::Ended() {
 }
 
 Result<Finished> RunProgram(const std::vector<std::string>& argv, const std::string& folder,
-                            ProcessHold* hold, bool background) {
+                            ProcessHold* hold) {
   CHECK(!argv.empty());
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) {
@@ -99,7 +98,6 @@ Result<Finished> RunProgram(const std::vector<std::string>& argv, const std::str
   }
   const rlimit cpu{kMaxCpuSeconds, kMaxCpuSeconds};
   ::prlimit(pid, RLIMIT_CPU, &cpu, nullptr);
-  if (background) ::setpriority(PRIO_PGRP, static_cast<id_t>(pid), kBackgroundNice);
   if (hold != nullptr) hold->Started(pid);
 
   Finished finished;

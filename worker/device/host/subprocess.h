@@ -26,7 +26,7 @@ class ProcessHold {
 
  private:
   friend Result<Finished> RunProgram(const std::vector<std::string>&, const std::string&,
-                                     ProcessHold*, bool);
+                                     ProcessHold*);
   void Started(pid_t group);
   void Ended();
 
@@ -36,8 +36,8 @@ class ProcessHold {
 };
 
 // argv[0] is looked up in PATH; runs in `folder`, which is also its TMPDIR; stdin is empty;
-// messages are in English. `background`: with low priority. Errors: it cannot be started.
+// messages are in English. Errors: it cannot be started.
 Result<Finished> RunProgram(const std::vector<std::string>& argv, const std::string& folder,
-                            ProcessHold* hold, bool background);
+                            ProcessHold* hold = nullptr);
 
 }  // namespace pawl
