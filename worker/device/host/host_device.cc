@@ -342,7 +342,7 @@ struct Peaks {
 // Measured once a machine: two doubles in the cache, by all that they depend on.
 Peaks PeaksOf(const Machine& machine, ObjectCache& cache) {
   Hasher hasher;
-  hasher.Field("host peaks 1").Field(machine.cpu).Field(machine.instructions);
+  hasher.Field("host peaks 2").Field(machine.cpu).Field(machine.instructions);
   for (const int core : machine.cores) hasher.Field(std::to_string(core));
   const Digest key = hasher.Finish();
   Peaks peaks;

@@ -5,13 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <sstream>
 #include <thread>
 
@@ -117,21 +118,31 @@ FlopLoop WidestLoop() {
   return BaseLoop;
 }
 
-// The seconds until all of `cores` have run `work(core)`, each thread on a core of its own.
-double RunOnCores(const Machine& machine, const std::function<void(std::uint32_t)>& work) {
+double ThreadSeconds() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+// What all usable cores do together in a second: each runs `work(core)`, which says how much it
+// did, in a thread of its own, at the same time. By the threads' CPU time, so that what else runs
+// on a busy machine does not make it a slower one.
+double RateOnCores(const Machine& machine, const std::function<double(std::uint32_t)>& work) {
+  std::vector<double> rates(machine.usable_cores);
   std::vector<std::thread> threads;
-  const auto start = std::chrono::steady_clock::now();
   for (std::uint32_t core = 0; core < machine.usable_cores; ++core) {
-    threads.emplace_back([&machine, &work, core] {
+    threads.emplace_back([&machine, &work, &rates, core] {
       cpu_set_t set;
       CPU_ZERO(&set);
       CPU_SET(machine.cores[core % machine.cores.size()], &set);
       ::sched_setaffinity(0, sizeof set, &set);
-      work(core);
+      const double start = ThreadSeconds();
+      const double done = work(core);
+      rates[core] = done / std::max(1e-9, ThreadSeconds() - start);
     });
   }
   for (std::thread& thread : threads) thread.join();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return std::accumulate(rates.begin(), rates.end(), 0.0);
 }
 
 }  // namespace
@@ -189,14 +200,9 @@ double MeasurePeakGflops(const Machine& machine) {
   constexpr std::int64_t kRepeats = 2'000'000;
   double best = 0;
   for (int run = 0; run < 5; ++run) {
-    std::vector<double> flops(machine.usable_cores);
-    const double seconds =
-        RunOnCores(machine, [&](std::uint32_t core) { flops[core] = loop(kRepeats); });
-    double total = 0;
-    for (const double core_flops : flops) total += core_flops;
-    best = std::max(best, total / seconds / 1e9);
+    best = std::max(best, RateOnCores(machine, [&](std::uint32_t) { return loop(kRepeats); }));
   }
-  return best;
+  return best / 1e9;
 }
 
 double MeasurePeakGbytesPerSecond(const Machine& machine) {
@@ -205,17 +211,15 @@ double MeasurePeakGbytesPerSecond(const Machine& machine) {
       std::min({4 * machine.cache_bytes, kMaxBytes, machine.memory_bytes / 16});
   const std::unique_ptr<char[]> from(new char[bytes]), to(new char[bytes]);
   const std::uint64_t share = bytes / machine.usable_cores;
+  const auto copy = [&](std::uint32_t core) {
+    std::memcpy(to.get() + core * share, from.get() + core * share, share);
+    return 2.0 * static_cast<double>(share);
+  };
+  std::memset(from.get(), 1, bytes);
+  RateOnCores(machine, copy);  // brings the pages in
   double best = 0;
-  for (int run = 0; run < 4; ++run) {  // the first brings the pages in
-    const double seconds = RunOnCores(machine, [&](std::uint32_t core) {
-      if (run == 0) std::memset(from.get() + core * share, 1, share);
-      std::memcpy(to.get() + core * share, from.get() + core * share, share);
-    });
-    if (run > 0)
-      best =
-          std::max(best, 2.0 * static_cast<double>(share) * machine.usable_cores / seconds / 1e9);
-  }
-  return best;
+  for (int run = 0; run < 3; ++run) best = std::max(best, RateOnCores(machine, copy));
+  return best / 1e9;
 }
 
 }  // namespace pawl

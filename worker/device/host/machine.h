@@ -24,12 +24,12 @@ Machine ReadMachine(const std::vector<int>& wanted);
 // Xeon".
 std::string ShortCpuName(const std::string& name);
 
-// float32, all usable cores at once, the best of a few short runs: independent fused multiply-adds
-// on the widest vectors of this CPU (a multiply and an add count as two).
+// float32, all usable cores at once, the best of a few short runs by CPU time: independent fused
+// multiply-adds on the widest vectors of this CPU (a multiply and an add count as two).
 double MeasurePeakGflops(const Machine& machine);
 
 // Copying between arrays of four last-level caches, all usable cores at once; bytes read and
-// written both count; the best of a few runs.
+// written both count; the best of a few runs by CPU time.
 double MeasurePeakGbytesPerSecond(const Machine& machine);
 
 }  // namespace pawl
