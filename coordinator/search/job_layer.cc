@@ -264,7 +264,8 @@ void Lay(const JobLayer& over, TrackRequest& request) {
   if (over.minutes) request.budget.minutes = *over.minutes;
   if (over.stale) request.budget.stale = *over.stale;
   for (const auto& [knob, value] : over.start) {
-    std::erase_if(request.start, [&](const auto& setting) { return setting.first == knob; });
+    std::erase_if(request.start,
+                  [&name = knob](const auto& setting) { return setting.first == name; });
     request.start.emplace_back(knob, value);
   }
   if (over.confirm) request.confirm = *over.confirm;

@@ -29,8 +29,9 @@ Result<Parameters> FillParameters(const std::string& owner, const std::vector<Pa
   std::vector<std::string> known;
   for (const ParameterRule& rule : rules) known.push_back(rule.name);
   for (const auto& [name, value] : given) {
-    const auto rule = std::find_if(rules.begin(), rules.end(),
-                                   [&](const ParameterRule& r) { return r.name == name; });
+    const auto rule = std::find_if(
+        rules.begin(), rules.end(),
+        [&wanted = name](const ParameterRule& known_rule) { return known_rule.name == wanted; });
     if (rule == rules.end()) return UnknownName("parameter of " + owner, name, known);
     const std::string wanted = std::string(rule->whole ? "a whole number" : "a number") + " from " +
                                Plain(rule->low) + " to " + Plain(rule->high);

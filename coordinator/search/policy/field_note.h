@@ -41,9 +41,9 @@
 //   reject    neither after max_batches: inconclusive
 //
 // The test is exact for arms that are the same kernel, so the chance of keeping one is at most
-// max_batches * NormalTail(k), whatever the noise looks like (in fact about a third of it, since
-// looks overlap and the ratio must pass too). It needs at least log2(1 / NormalTail(k)) rounds, 12
-// for 3.4; settings that never reach them are refused.
+// max_batches * NormalTail(k), whatever the noise looks like (in fact about two thirds of it,
+// since looks overlap and the ratio must pass too). It needs at least log2(1 / NormalTail(k))
+// rounds, 12 for 3.4; settings that never reach them are refused.
 //
 // What the test cannot see is a difference that is tied to the order. Therefore every second block
 // of three rounds rotates the mirrored base order, so that candidate and incumbent come first
