@@ -148,9 +148,10 @@ TEST(Fill, GivesTheSameBitsForEver) {
   for (const float value : whole) all += std::to_string(static_cast<int>(value)) + " ";
   for (const double value : wide)
     all += std::to_string(static_cast<std::uint64_t>(value * 0x1p53)) + " ";
-  EXPECT_EQ(all,
-            "1045904896 3200844800 3180144640 3188644608 1064907320 3200511477 1012738847 1052594010 "
-            "-8 5 -4 -7 3 -5 -4 -1 6498767946634617 5852016415240665 ");
+  EXPECT_EQ(
+      all,
+      "1045904896 3200844800 3180144640 3188644608 1064907320 3200511477 1012738847 1052594010 "
+      "-8 5 -4 -7 3 -5 -4 -1 6498767946634617 5852016415240665 ");
 }
 
 TEST(Fill, HasTheMomentsAndBoundsItSays) {
