@@ -10,6 +10,7 @@
 namespace pawl {
 namespace {
 
+constexpr std::string_view kMark = "// pawl:";
 constexpr std::string_view kBegin = "// pawl: knobs";
 constexpr std::string_view kEnd = "// pawl: end";
 
@@ -169,34 +170,38 @@ Result<TemplateCut> CutTemplate(std::string_view text, const std::string& file) 
   bool begun = false;
   bool ended = false;
   int line = 1;
+  std::size_t counted = 0;  // lines up to here are in `line`
   std::size_t declarations = 0;
-  for (std::size_t at = 0; at < text.size(); ++line) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    const std::string_view content = Trimmed(text.substr(at, end - at));
-    const std::size_t next = std::min(end + 1, text.size());
-    if (content.substr(0, 8) == "// pawl:") {
-      const std::string place = Place{file, line}.Text();
-      if (content == kBegin && !begun) {
-        begun = true;
-        cut.head = text.substr(0, next);
-        cut.first_line = line + 1;
-        declarations = next;
-      } else if (content == kEnd && begun && !ended) {
-        ended = true;
-        cut.declarations = text.substr(declarations, at - declarations);
-        cut.tail = text.substr(at);
-        cut.tail_line = line;
-      } else if (content == kBegin || content == kEnd) {
-        return Error{place + ": '" + std::string(content) + "' stands where " +
-                     (ended   ? "both markers have been seen"
-                      : begun ? "'// pawl: end' is wanted"
-                              : "'// pawl: knobs' is wanted first")};
-      } else {
-        return Error{place + ": unknown marker '" + std::string(content.substr(0, 60)) +
-                     "'; '// pawl: knobs' and '// pawl: end' are known"};
-      }
+  for (std::size_t mark = text.find(kMark); mark != std::string_view::npos;
+       mark = text.find(kMark, mark + 1)) {
+    const std::size_t begin = text.rfind('\n', mark) + 1;  // npos + 1 is 0
+    const std::size_t end = std::min(text.find('\n', mark), text.size());
+    const std::string_view content = Trimmed(text.substr(begin, end - begin));
+    if (content.substr(0, kMark.size()) != kMark)
+      continue;  // in the midst of a line: a mere mention
+    line += static_cast<int>(std::count(text.begin() + static_cast<std::ptrdiff_t>(counted),
+                                        text.begin() + static_cast<std::ptrdiff_t>(begin), '\n'));
+    counted = begin;
+    const std::string place = Place{file, line}.Text();
+    if (content == kBegin && !begun) {
+      begun = true;
+      declarations = std::min(end + 1, text.size());
+      cut.head = text.substr(0, declarations);
+      cut.first_line = line + 1;
+    } else if (content == kEnd && begun && !ended) {
+      ended = true;
+      cut.declarations = text.substr(declarations, begin - declarations);
+      cut.tail = text.substr(begin);
+      cut.tail_line = line;
+    } else if (content == kBegin || content == kEnd) {
+      return Error{place + ": '" + std::string(content) + "' stands where " +
+                   (ended   ? "both markers have been seen"
+                    : begun ? "'// pawl: end' is wanted"
+                            : "'// pawl: knobs' is wanted first")};
+    } else {
+      return Error{place + ": unknown marker '" + std::string(content.substr(0, 60)) +
+                   "'; '// pawl: knobs' and '// pawl: end' are known"};
     }
-    at = next;
   }
   if (!begun) return Error{file + ": no line '// pawl: knobs'; the knobs' values are put after it"};
   if (!ended) {
