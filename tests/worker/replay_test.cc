@@ -343,7 +343,7 @@ TEST_F(ReplayFile, SurvivesDamagedFiles) {
   for (int i = 0; i < 4000; ++i) {
     const auto& [name, whole] = files[i % 2];
     std::string bytes = whole;
-    for (std::uint64_t change = 0; change <= next(4); ++change) {
+    for (std::uint64_t change = 0; change <= next(4) && !bytes.empty(); ++change) {
       const std::size_t at = next(bytes.size());
       switch (next(4)) {
         case 0:
