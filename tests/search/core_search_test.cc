@@ -181,6 +181,15 @@ TEST(CoreSearch, CandidateThatCrashedOnceMayStillBeKept) {
   EXPECT_THAT(Measure(bench, 0.5), Contains("+ decided g1 keep faster"));
 }
 
+TEST(CoreSearch, SecondTryIsInAFreshProcessAlsoWhenItsWorkerIsLost) {
+  CoreBench bench;
+  bench.Open();
+  bench.Join("w1");
+  Fail(bench, OutcomeKind::kCrashed, ArmRole::kCandidate);
+  bench.Send("w1", Bye{"preempted"});
+  EXPECT_THAT(Told(bench.Join("w2")), Contains("w2 < GRANT t1 g1 a3 b0 fresh"));
+}
+
 TEST(CoreSearch, CrashOfAnotherArmIsNotTheCandidatesFault) {
   CoreBench bench;
   bench.Open();

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "coordinator/search/core.h"
 #include "tests/search/core_bench.h"
 
@@ -51,6 +53,24 @@ TEST(CoreWorkers, LeaseOutlastsTheLongestUnitOfItsOrder) {
   quick.Open(spec);
   quick.Join("w1");
   EXPECT_EQ(quick.grant().lease_ms, 60'000u);
+}
+
+TEST(CoreWorkers, ReplayNeedsNeitherHintsNorTimeToBuild) {
+  Hello replay = HelloOf("w1");
+  replay.device.needs_source = false;
+  replay.device.backend = "";
+  for (const char* structure : {"strip", "paper"}) {
+    TrackSpec spec = CopySpec();
+    spec.structure = structure;
+    spec.deadlines = {200'000, 80'000, 30'000};
+    CoreBench bench;
+    bench.Open(spec);
+    bench.Send("p1", replay);
+    EXPECT_THAT(Told(bench.Send("p1", Ready{1})),
+                ElementsAre("+ granted g1 a1 b0 to w1", "p1 < GRANT t1 g1 a1 b0"));
+    EXPECT_EQ(bench.grant().lease_ms, spec.structure == "paper" ? 90'000u : 210'000u)
+        << "where there are sources it cannot be known that nobody builds them";
+  }
 }
 
 TEST(CoreWorkers, RefusesADeviceThatNoTrackCanUseAndSaysWhy) {
@@ -243,6 +263,43 @@ TEST(CoreWorkers, BeatsExtendALeaseOnlyWhileUnitsAdvance) {
                           "w1 < CANCEL t1 g1 a1 b0", "w1 < GRANT t1 g1 a2 b0", "w1 < PREPARE 2"));
 }
 
+TEST(CoreWorkers, UnitsOfAnEarlierOrderExtendNoLease) {
+  TrackSpec spec = CopySpec();
+  spec.deadlines = {1'000, 1'000, 1'000};
+  CoreBench bench;
+  bench.Open(spec);
+  bench.Join("w1");
+  bench.Send("w1", Beat{{KeyOf(bench.granted())}, 100, true});
+  bench.Report("w1", Answer(bench.granted(), WorkerId("w1"), 1));
+  for (int i = 0; i < 5; ++i) {
+    bench.Tick(10'000);
+    bench.Send("w1", Beat{{KeyOf(bench.granted())}, 100, true});
+  }
+  EXPECT_THAT(Told(bench.Tick(10'000)), testing::Contains("+ lost a1: lease expired"));
+}
+
+TEST(CoreWorkers, NextDeadlineIsThatOfTheNextLeaseOrWorkerAfterEveryTick) {
+  TrackSpec spec = CopySpec();
+  spec.deadlines = {1'000, 1'000, 1'000};
+  for (const std::uint32_t lost_ms : {20'000u, 1'000'000u}) {
+    CoreOptions options = CoreBench::DefaultOptions();
+    options.lost_ms = lost_ms;
+    CoreBench bench(options);
+    bench.Open(spec);
+    bench.Join("w1");
+    const std::int64_t begun = bench.now_ms;
+    const std::int64_t first = std::min(lost_ms, 60'000u);
+    EXPECT_EQ(bench.core().NextDeadline(), begun + first);
+    bench.Tick(first - 1);
+    bench.Send("w1", Beat{{KeyOf(bench.granted())}, 0, true});  // heard, and no further
+    EXPECT_EQ(Told(bench.Tick(1)).empty(), lost_ms == 20'000u);
+    const std::int64_t second = lost_ms == 20'000u ? 2 * first - 1 : 2 * first;
+    EXPECT_EQ(bench.core().NextDeadline(), begun + second);
+    bench.Tick(second - first - 1);
+    EXPECT_THAT(Told(bench.Tick(1)), testing::Not(IsEmpty()));
+  }
+}
+
 TEST(CoreWorkers, BeatAckNamesWhatIsHeldInVain) {
   CoreBench bench;
   bench.Open();
@@ -262,6 +319,18 @@ TEST(CoreWorkers, GrantThatGotLostOnTheWayIsNoticedByTheBeats) {
   EXPECT_THAT(Told(bench.Send("w1", Beat{})),
               ElementsAre("+ lost a1: not held by its worker any more", "+ granted g1 a2 b0 to w1",
                           "w1 < BEAT_ACK", "w1 < GRANT t1 g1 a2 b0", "w1 < PREPARE 2"));
+}
+
+TEST(CoreWorkers, OneBeatThatCrossedIsForgottenOnceTheLeaseIsNamed) {
+  CoreBench bench;
+  bench.Open();
+  bench.Join("w1");
+  bench.now_ms += 5'000;
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_THAT(Told(bench.Send("w1", Beat{})), ElementsAre("w1 < BEAT_ACK"));
+    EXPECT_THAT(Told(bench.Send("w1", Beat{{KeyOf(bench.granted())}, 0, true})),
+                ElementsAre("w1 < BEAT_ACK"));
+  }
 }
 
 TEST(CoreWorkers, SilentWorkersAttemptGoesToAnother) {
