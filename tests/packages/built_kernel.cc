@@ -66,8 +66,8 @@ Result<std::string> CompileObject(const SourceText& source, const std::string& f
   for (const char* word : {"-Wall", "-Wextra", "-Werror", "-c", "kernel.cc", "-o", "kernel.o"}) {
     command.push_back(word);
   }
-  const Finished compiled = RunToEnd(command, 300'000);
-  if (compiled.code == -1) return Error{source.name + ": the compiler did not end in 300 s"};
+  const Finished compiled = RunToEnd(command, 120'000);
+  if (compiled.code == -1) return Error{source.name + ": the compiler did not end in 120 s"};
   if (compiled.code != 0) return Error{source.name + ": " + compiled.err};
   return place + "/kernel.o";
 }
