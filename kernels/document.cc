@@ -329,7 +329,54 @@ Status Table::Finish() const {
   return Error{message};
 }
 
+namespace {
+
+// The line of the first byte outside comments and strings that is not ASCII, from 1; 0: none. TOML
+// has no place for one, and toml++ 3.3 runs into __builtin_unreachable on most of them
+// (is_non_ascii_horizontal_whitespace), so they must not reach it.
+int LineOfStrayUnicode(std::string_view text) {
+  int line = 1;
+  std::string_view closing;  // what ends the comment or string that we are in; empty: in neither
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::string_view rest = text.substr(i);
+    if (text[i] == '\n') {
+      ++line;
+      if (closing.size() == 1) closing = {};
+    } else if (closing.empty()) {
+      if (static_cast<unsigned char>(text[i]) >= 0x80) return line;
+      if (text[i] == '#') closing = "\n";
+      for (const std::string_view quote : {"\"\"\"", "'''", "\"", "'"}) {
+        if (closing.empty() && rest.substr(0, quote.size()) == quote) {
+          closing = quote;
+          i += quote.size() - 1;
+        }
+      }
+    } else if (closing[0] == '"' && text[i] == '\\') {
+      if (i + 1 < text.size() && text[i + 1] != '\n') ++i;
+    } else if (rest.substr(0, closing.size()) == closing) {
+      i += closing.size() - 1;
+      // Up to two quotes before the closing three are the string's own.
+      for (int more = 0; closing.size() == 3 && more < 2 && i + 1 < text.size(); ++more) {
+        if (text[i + 1] == closing[0]) ++i;
+      }
+      closing = {};
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
 Result<std::shared_ptr<Table>> ParseToml(std::string_view text, const std::string& file) {
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  if (text.substr(0, kByteOrderMark.size()) == kByteOrderMark) {
+    text.remove_prefix(kByteOrderMark.size());
+  }
+  if (const int line = LineOfStrayUnicode(text)) {
+    return Error{Place{file, line}.Text() +
+                 ": a letter that is not ASCII outside quotes; keys and values are "
+                 "plain letters, other text goes in quotes"};
+  }
   try {
     const toml::table table = toml::parse(text, file);
     return Convert(table, file, Place{file, 0}, 0);

@@ -7,7 +7,9 @@ pawl_library(pawl_replay
   HEADERS device/replay/noise.h device/replay/recording.h device/replay/replay.h
   LINK pawl_schema LINK_PRIVATE nlohmann_json::nlohmann_json ZLIB::ZLIB)
 # A runner reads its table anew at each start: not to be slow in a debug build.
-set_source_files_properties(device/replay/table_recording.cc PROPERTIES COMPILE_OPTIONS -O2)
+# (Parsed by itself, as runner.cmake says of its own.)
+set_source_files_properties(device/replay/table_recording.cc PROPERTIES COMPILE_OPTIONS -O2
+  SKIP_PRECOMPILE_HEADERS ON)
 pawl_library(pawl_agent SOURCES agent.cc agent_work.cc HEADERS agent.h agent_state.h
   LINK pawl_link pawl_spool pawl_runner LINK_PRIVATE spdlog::spdlog)
 

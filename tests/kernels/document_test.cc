@@ -176,6 +176,25 @@ TEST(Document, TextOfAKnobValueReadsBack) {
   }
 }
 
+// toml++ 3.3 has undefined behaviour on these; the sanitizer builds would tell.
+TEST(Document, UnicodeIsForQuotesAndComments) {
+  for (const char* text :
+       {"\xc3\xa9 = 1", "a\xc3\xa9 = 1", "a = \xc3\xa9", "a = 1 \xc2\xa1", "a = 'x' \xc3\xa9",
+        "a = '\\' \xc3\xa9", "a = \"\\\"\" \xc3\xa9", "a = '''x'''' \xc3\xa9",
+        "# \xc3\xa9\n\xc3\xa9 = 1", "\xef\xbb\xbf\xef\xbb\xbf"}) {
+    EXPECT_THAT(MessageOf(ParseToml(text, "f.toml")), HasSubstr("not ASCII outside quotes"))
+        << text;
+  }
+  for (const char* text :
+       {"\xef\xbb\xbf",
+        "\xef\xbb\xbf"
+        "a = 1",
+        "# \xc3\xa9", "a = '\xc3\xa9'", "a = \"\\\"\xc3\xa9\"", "a = '''\n'\xc3\xa9''\n'''",
+        "a = \"\"\"\n\xc3\xa9\"\"\"\"\nb = 2", "\"\xc3\xa9\" = 1"}) {
+    EXPECT_TRUE(ParseToml(text, "f.toml")) << text;
+  }
+}
+
 TEST(Nearest, FindsMisspellingsAndNothingElse) {
   const std::vector<std::string> known = {"generations", "stale", "minutes", "k_step"};
   EXPECT_EQ(Nearest("genrations", known), "generations");
