@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -19,6 +20,8 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kMagic = "pawlobj1";
 constexpr std::size_t kHeadBytes = 8 + 32;
+constexpr char kAside[] = "aside.";  // names of files that are being written begin so
+constexpr std::chrono::minutes kLongestWrite(10);
 
 // Names of files that are being written differ within a process by this, between processes by their
 // id.
@@ -84,7 +87,7 @@ Status ObjectCache::Put(const Digest& key, std::string_view bytes) {
   const std::string path = PathOf(key);
   std::error_code failed;
   fs::create_directories(fs::path(path).parent_path(), failed);
-  const std::string aside = folder_ + "/aside." + std::to_string(::getpid()) + "." +
+  const std::string aside = folder_ + "/" + kAside + std::to_string(::getpid()) + "." +
                             std::to_string(next_name.fetch_add(1));
   {
     std::ofstream file(aside, std::ios::binary | std::ios::trunc);
@@ -113,7 +116,7 @@ Status ObjectCache::Put(const Digest& key, std::string_view bytes) {
 
 // Looks at the whole folder, and takes away the oldest until a tenth below the cap, so that the
 // next look is a tenth of the cap away. Files left aside by a process that died go with their age
-// like the others.
+// like the others, but not those that somebody is writing just now.
 void ObjectCache::Trim() {
   struct Entry {
     fs::path path;
@@ -122,6 +125,7 @@ void ObjectCache::Trim() {
   };
   std::vector<Entry> entries;
   std::error_code failed;
+  const fs::file_time_type being_written = fs::file_time_type::clock::now() - kLongestWrite;
   total_bytes_ = 0;
   for (fs::recursive_directory_iterator it(folder_, failed), end; !failed && it != end;
        it.increment(failed)) {
@@ -131,8 +135,9 @@ void ObjectCache::Trim() {
     if (gone) continue;
     const fs::file_time_type used = it->last_write_time(gone);
     if (gone) continue;
-    entries.push_back({it->path(), used, bytes});
     total_bytes_ += bytes;
+    const bool aside = it->path().filename().string().rfind(kAside, 0) == 0;
+    if (!aside || used < being_written) entries.push_back({it->path(), used, bytes});
   }
   if (total_bytes_ <= max_bytes_) return;
   std::sort(entries.begin(), entries.end(),

@@ -23,15 +23,15 @@ Result<Configuration> StartOf(const TrackRequest& request, const Structure& stru
   Configuration start = structure.start;
   std::vector<std::string> known;
   for (const Knob& knob : structure.knobs) known.push_back(knob.name);
-  for (const auto& [knob, value] : request.start) {
+  for (const auto& [knob, value, place] : request.start) {
     const KnobValue* now = start.Find(knob);
     if (now == nullptr) {
       const std::string nearest = Nearest(knob, known);
-      return Error{request.place + ": unknown knob '" + knob + "' in start of " + structure.file +
+      return Error{place + ": unknown knob '" + knob + "' in start of " + structure.file +
                    (nearest.empty() ? "" : "; nearest is '" + nearest + "'")};
     }
     if (now->index() != value.index()) {
-      return Error{request.place + ": knob '" + knob + "' in start is '" + ToText(value) +
+      return Error{place + ": knob '" + knob + "' in start is '" + ToText(value) +
                    "', a value like '" + ToText(*now) + "' is wanted"};
     }
     start.Set(knob, value);

@@ -15,6 +15,13 @@
 
 namespace pawl {
 
+// A knob's value that a job starts from.
+struct StartValue {
+  std::string knob;
+  KnobValue value;
+  std::string place;  // "jobs/matmul.toml:12", for messages
+};
+
 // One track as asked for, before it is bound to a device model.
 struct TrackRequest {
   std::string label;  // unique in the job; default "<operation> <shape> <dtype>"
@@ -33,8 +40,7 @@ struct TrackRequest {
   Parameters proposer_parameters;
   std::uint64_t seed = 0;
   Budget budget;
-  // Knob settings over the structure's own start; checked when the track is opened.
-  std::vector<std::pair<std::string, KnobValue>> start;
+  std::vector<StartValue> start;  // over the structure's own; checked when the track is opened
   bool confirm = true;
   std::optional<Deadlines> deadlines;  // none: from the size of the problem
   std::string place;                   // "jobs/matmul.toml:12", for messages

@@ -160,7 +160,7 @@ Status TakeStart(Table& table, JobLayer& layer) {
     if (!node) return node.error();
     auto value = ToKnobValue(**node);
     if (!value) return value.error();
-    layer.start.emplace_back(knob, *std::move(value));
+    layer.start.push_back({knob, *std::move(value), (*sub)->PlaceOf(knob).Text()});
   }
   return {};
 }
@@ -263,10 +263,10 @@ void Lay(const JobLayer& over, TrackRequest& request) {
   if (over.generations) request.budget.generations = *over.generations;
   if (over.minutes) request.budget.minutes = *over.minutes;
   if (over.stale) request.budget.stale = *over.stale;
-  for (const auto& [knob, value] : over.start) {
+  for (const StartValue& setting : over.start) {
     std::erase_if(request.start,
-                  [&name = knob](const auto& setting) { return setting.first == name; });
-    request.start.emplace_back(knob, value);
+                  [&setting](const StartValue& other) { return other.knob == setting.knob; });
+    request.start.push_back(setting);
   }
   if (over.confirm) request.confirm = *over.confirm;
   if (over.build_ms || over.check_ms || over.run_ms) {

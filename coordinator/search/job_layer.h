@@ -36,7 +36,7 @@ struct JobLayer {
   std::optional<std::uint64_t> seed;
   std::optional<std::uint32_t> generations, stale;
   std::optional<double> minutes;
-  std::vector<std::pair<std::string, KnobValue>> start;
+  std::vector<StartValue> start;
   std::optional<bool> confirm;
   std::optional<std::uint32_t> build_ms, check_ms, run_ms;
   std::string place;  // of the table

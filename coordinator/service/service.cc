@@ -1,5 +1,6 @@
 #include "coordinator/service/service.h"
 
+#include <poll.h>
 #include <time.h>
 
 #include <filesystem>
@@ -31,6 +32,7 @@ struct Service::State {
   std::map<TrackId, Track> dormant;  // tracks of the ledger that this service does not search
   std::map<std::string, std::shared_ptr<const Operation>> operations;
   std::vector<std::string> refusals;
+  Effects pending;  // not carried out yet: core has gone on as if they were, so they go first
   std::int64_t last_turn_ms = 0;
   std::int64_t last_tick_ms = 0;
   Seq last_snapshot;
@@ -45,7 +47,7 @@ std::int64_t Service::NowMs() {
 Service::Service(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Service::~Service() = default;
 
-bool Service::Done() const { return state_->core->Done(); }
+bool Service::Done() const { return state_->core->Done() && state_->pending.empty(); }
 const Core& Service::core() const { return *state_->core; }
 const Ledger& Service::ledger() const { return *state_->ledger; }
 const std::string& Service::endpoint() const { return state_->hub->endpoint(); }
@@ -90,14 +92,16 @@ Result<std::unique_ptr<Service>> Service::Open(ServiceOptions options) {
   return std::unique_ptr<Service>(new Service(std::move(state)));
 }
 
-Status Service::CarryOut(Effects effects) {
-  if (!effects.append.empty()) {
-    auto head = state_->ledger->Append(effects.append);
+Status Service::CarryOut(Effects more) {
+  Take(state_->pending, std::move(more));
+  if (!state_->pending.append.empty()) {
+    auto head = state_->ledger->Append(state_->pending.append);
     if (!head) return head.error();
     state_->core->OnAppended(*head);
-    if (on_event) {
-      for (const Event& event : effects.append) on_event(event);
-    }
+  }
+  const Effects effects = std::exchange(state_->pending, {});
+  if (on_event) {
+    for (const Event& event : effects.append) on_event(event);
   }
   for (const Outgoing& outgoing : effects.send) state_->hub->Send(outgoing);
   if (on_note) {
@@ -195,6 +199,12 @@ Status Service::Adopt(TrackId id) {
 }
 
 Status Service::Turn(std::int64_t timeout_ms, int wake_fd) {
+  // While the ledger refuses, nothing is received: core must not answer for what is not in it.
+  if (Status done = CarryOut({}); !done) {
+    pollfd wake{wake_fd, POLLIN, 0};
+    ::poll(&wake, 1, static_cast<int>(timeout_ms));
+    return done;
+  }
   const std::int64_t before = NowMs();
   if (before - state_->last_turn_ms > kStallMs)
     state_->core->OnStall(before - state_->last_turn_ms);
@@ -218,7 +228,10 @@ Status Service::Turn(std::int64_t timeout_ms, int wake_fd) {
       std::optional<std::string> refusal;
       if (Status done = CarryOut(std::exchange(effects, {})); !done) return done;
       if (Status bound = BindDevice(*hello, refusal); !bound) {
-        state_->hub->Send({entry.peer, Refuse{RefuseCode::kNotWanted, bound.error().message}});
+        // A full disk is nothing that the worker could mend: it will ask again.
+        if (bound.error().advice != Advice::kRetry) {
+          state_->hub->Send({entry.peer, Refuse{RefuseCode::kNotWanted, bound.error().message}});
+        }
         return bound;
       }
       if (refusal) {
@@ -244,6 +257,8 @@ Status Service::Drain() { return CarryOut(state_->core->OnDrain(NowMs())); }
 Status Service::Confirm(TrackId track) { return CarryOut(state_->core->OnConfirm(track, NowMs())); }
 
 Status Service::Close() {
+  // A snapshot of what the ledger does not hold would outlive it.
+  if (Status done = CarryOut({}); !done) return done;
   std::map<TrackId, const Track*> tracks;
   for (const auto& [id, track] : state_->dormant) tracks.emplace(id, &track);
   for (const auto& [id, track] : state_->core->tracks()) tracks.emplace(id, &track.track);

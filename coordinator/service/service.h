@@ -40,8 +40,8 @@ class Service {
   ~Service();
 
   // One turn: waits up to `timeout_ms` for messages (or `wake_fd`), carries out what follows from
-  // them and from the time. Errors stop the search; kRetry ones (disk space) may be tried again
-  // later.
+  // them and from the time. Errors stop the search, but kRetry ones (disk space): what could not be
+  // appended is kept and comes first in the next turn, which receives nothing before it.
   Status Turn(std::int64_t timeout_ms, int wake_fd = -1);
 
   Status Drain();                 // no more grants; Done() once nothing is held

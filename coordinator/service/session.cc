@@ -86,7 +86,8 @@ Result<SessionEnd> Session::Run(const std::function<void()>& on_turn) {
     const std::int64_t now = Service::NowMs();
     if (signals_ > 0 && drained_at < 0) {
       drained_at = now;
-      if (Status drained = service_->Drain(); !drained) return drained.error();
+      const Status drained = service_->Drain();
+      if (!drained && drained.error().advice != Advice::kRetry) return drained.error();
     }
     if (drained_at >= 0 && now - drained_at > kDrainMs) {
       for (const auto& worker : workers_) worker->Terminate();

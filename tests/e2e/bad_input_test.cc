@@ -37,7 +37,7 @@ TEST(BadInput, AnUnknownKnobInStartNamesThePlaceAndTheNearest) {
   TempFolder folder;
   WriteFile(folder / "job.toml", GemmJob("[start]\nMGW = 64\n"));
   ExpectOneLine(Pawl({"run", folder / "job.toml", "--ledger", folder / "ledger"}), 3,
-                AllOf(HasSubstr("job.toml:"), HasSubstr("MGW"), HasSubstr("MWG")));
+                AllOf(HasSubstr("job.toml:12: "), HasSubstr("MGW"), HasSubstr("MWG")));
 }
 
 TEST(BadInput, AMisspeltKeyNamesTheNearest) {

@@ -13,9 +13,14 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::Pair;
 
 constexpr char kLeast[] = "operation = \"matmul\"\nshape = { m = 64, n = 32, k = 16 }\n";
+
+// A start value, wherever it was said.
+testing::Matcher<const StartValue&> Starts(const std::string& knob, KnobValue value) {
+  return testing::AllOf(testing::Field(&StartValue::knob, knob),
+                        testing::Field(&StartValue::value, std::move(value)));
+}
 
 Result<Job> Parse(const std::string& text) { return ParseJob(text, "jobs/unit.toml"); }
 
@@ -103,9 +108,9 @@ build_ms = 1000
   EXPECT_EQ(track.budget, (Budget{5, 1.5, 3}));
   EXPECT_THAT(
       track.start,
-      ElementsAre(Pair("block", KnobValue(Tuple{64, 32})), Pair("tile", KnobValue(Tuple{4, 8})),
-                  Pair("packed", KnobValue(true)), Pair("step", KnobValue(std::int64_t{16})),
-                  Pair("order", KnobValue(std::string("ikj")))));
+      ElementsAre(Starts("block", KnobValue(Tuple{64, 32})), Starts("tile", KnobValue(Tuple{4, 8})),
+                  Starts("packed", KnobValue(true)), Starts("step", KnobValue(std::int64_t{16})),
+                  Starts("order", KnobValue(std::string("ikj")))));
   EXPECT_EQ(track.deadlines.value().build_ms, 1000u);
   EXPECT_EQ(track.deadlines.value().run_ms, Deadlines{}.run_ms);
 }
@@ -139,8 +144,9 @@ step = 32
   EXPECT_EQ(second.label, "matmul 8x8x8 f32");
   EXPECT_EQ(second.policy_parameters, (Parameters{{"min_gain", 0.02}, {"rounds", 7.0}}));
   EXPECT_EQ(second.budget, (Budget{5, 2, 0}));
-  EXPECT_THAT(second.start, testing::UnorderedElementsAre(Pair("step", KnobValue(std::int64_t{32})),
-                                                          Pair("packed", KnobValue(true))));
+  EXPECT_THAT(second.start,
+              testing::UnorderedElementsAre(Starts("step", KnobValue(std::int64_t{32})),
+                                            Starts("packed", KnobValue(true))));
   EXPECT_EQ(second.iterations, 9u);
   EXPECT_FALSE(job.tracks[0].base.iterations.has_value());
   EXPECT_EQ(second.place, "jobs/unit.toml:14");

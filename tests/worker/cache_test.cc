@@ -94,6 +94,18 @@ TEST_F(ObjectCacheTest, KeepsNearItsCapAndDropsTheLeastRecentlyUsed) {
   EXPECT_EQ(Files().size(), 9u);
 }
 
+TEST_F(ObjectCacheTest, LeavesWhatAnotherProcessIsWriting) {
+  Open();
+  const fs::path folder = folder_.path() + "/cache";
+  const fs::path writing = folder / "aside.1.1", left = folder / "aside.2.2";
+  for (const fs::path& file : {writing, left}) std::ofstream(file) << std::string(9'000, 'x');
+  fs::last_write_time(writing, fs::file_time_type::clock::now() - std::chrono::seconds(20));
+  fs::last_write_time(left, fs::file_time_type::clock::now() - std::chrono::hours(1));
+  ASSERT_TRUE(Open(10'000)->Put(Key(1), "content"));
+  EXPECT_TRUE(fs::exists(writing));
+  EXPECT_FALSE(fs::exists(left));
+}
+
 TEST_F(ObjectCacheTest, IsWholeUnderConcurrentUse) {
   const auto one = Open(60'000);
   const auto other = Open(60'000);  // as another process would
