@@ -1,6 +1,20 @@
 #include "kernels/document.h"
 
+// Malformed text such as "[1, }" or "[}" fails an assertion in toml++ 3.3, which in a build without
+// them is an assumption. Here both are checked, and what fails is an error.
+namespace pawl {
+namespace {
+struct FailedAssertion {};
+constexpr void Assert(bool condition) {
+  if (!condition) throw FailedAssertion();
+}
+}  // namespace
+}  // namespace pawl
+#pragma push_macro("NDEBUG")
+#undef NDEBUG
+#define TOML_ASSERT(condition) ::pawl::Assert(static_cast<bool>(condition))
 #include <toml++/toml.h>
+#pragma pop_macro("NDEBUG")
 
 #include <algorithm>
 #include <cmath>
@@ -386,6 +400,8 @@ Result<std::shared_ptr<Table>> ParseToml(std::string_view text, const std::strin
     if (!what.empty() && what[0] >= 'A' && what[0] <= 'Z')
       what[0] = static_cast<char>(what[0] + 32);
     return Error{place.Text() + ": " + what};
+  } catch (const FailedAssertion&) {
+    return Error{Place{file, 0}.Text() + ": is no TOML: a bracket or quote stands where none can"};
   }
 }
 

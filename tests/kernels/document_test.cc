@@ -123,6 +123,12 @@ TEST(Document, PlacesASyntaxError) {
             "job.toml:2: a date or time stands here; no key takes one");
 }
 
+TEST(Document, RefusesWhatTheParserAssumesNeverComes) {
+  for (const char* text : {"a = 1\nb = [}", "b = [1, }", "[}\n", "[[ }]]"}) {
+    EXPECT_THAT(MessageOf(ParseToml(text, "x.toml")), HasSubstr("x.toml")) << text;
+  }
+}
+
 TEST(Document, SurvivesDeepNesting) {
   std::string text = "a = ";
   for (int i = 0; i < 200; ++i) text += '[';

@@ -40,6 +40,13 @@ TEST(CoreWorkers, WelcomesAWorkerAndGrantsOnceItIsReady) {
   EXPECT_EQ(bench.grant().lease_ms, event.lease_ms);
 }
 
+// A track whose units end so soon that the least lease is the lease.
+TrackSpec QuickSpec() {
+  TrackSpec spec = CopySpec();
+  spec.deadlines = {1'000, 1'000, 1'000};
+  return spec;
+}
+
 TEST(CoreWorkers, LeaseOutlastsTheLongestUnitOfItsOrder) {
   TrackSpec spec = CopySpec();
   spec.deadlines = {100'000, 20'000, 30'000};
@@ -48,9 +55,8 @@ TEST(CoreWorkers, LeaseOutlastsTheLongestUnitOfItsOrder) {
   bench.Join("w1");
   EXPECT_EQ(bench.grant().lease_ms, 110'000u);  // and two beats
 
-  spec.deadlines = {1'000, 1'000, 1'000};
   CoreBench quick;
-  quick.Open(spec);
+  quick.Open(QuickSpec());
   quick.Join("w1");
   EXPECT_EQ(quick.grant().lease_ms, 60'000u);
 }
@@ -239,8 +245,7 @@ TEST(CoreWorkers, AfterARestartOpenAttemptsAreWaitedForUntilTheirLeasesEnd) {
 }
 
 TEST(CoreWorkers, BeatsExtendALeaseOnlyWhileUnitsAdvance) {
-  TrackSpec spec = CopySpec();
-  spec.deadlines = {1'000, 1'000, 1'000};
+  const TrackSpec spec = QuickSpec();
   CoreBench bench;
   bench.Open(spec);
   bench.Join("w1");
@@ -264,8 +269,7 @@ TEST(CoreWorkers, BeatsExtendALeaseOnlyWhileUnitsAdvance) {
 }
 
 TEST(CoreWorkers, UnitsOfAnEarlierOrderExtendNoLease) {
-  TrackSpec spec = CopySpec();
-  spec.deadlines = {1'000, 1'000, 1'000};
+  const TrackSpec spec = QuickSpec();
   CoreBench bench;
   bench.Open(spec);
   bench.Join("w1");
@@ -279,8 +283,7 @@ TEST(CoreWorkers, UnitsOfAnEarlierOrderExtendNoLease) {
 }
 
 TEST(CoreWorkers, NextDeadlineIsThatOfTheNextLeaseOrWorkerAfterEveryTick) {
-  TrackSpec spec = CopySpec();
-  spec.deadlines = {1'000, 1'000, 1'000};
+  const TrackSpec spec = QuickSpec();
   for (const std::uint32_t lost_ms : {20'000u, 1'000'000u}) {
     CoreOptions options = CoreBench::DefaultOptions();
     options.lost_ms = lost_ms;

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/search/track_story.h"
+
 namespace pawl {
 namespace {
 
@@ -11,137 +13,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Optional;
 using testing::UnorderedElementsAre;
-
-Configuration Knobs(std::int64_t tile, bool packed, const std::string& staging) {
-  return Configuration{{{"tile", tile}, {"packed", packed}, {"staging", staging}}};
-}
-
-TrackSpec Spec() {
-  TrackSpec spec;
-  spec.job = "unit";
-  spec.operation = "matmul";
-  spec.start = Knobs(32, false, "shared");
-  spec.budget.generations = 20;
-  spec.confirm = false;
-  return spec;
-}
-
-// Makes events of one track, numbers them and folds them in.
-class Story {
- public:
-  explicit Story(const TrackSpec& spec = Spec())
-      : track_(OpenTrack(TrackId(1), TrackOpened{spec, TrackId(0)}, Seq(5))) {
-    history_.push_back({Seq(5), 0, TrackId(1), TrackOpened{spec, TrackId(0)}});
-  }
-
-  const Track& track() const { return track_; }
-  const TrackState& state() const { return track_.state; }
-  const std::vector<Event>& history() const { return history_; }
-
-  std::optional<std::string> Why(const EventBody& body) const {
-    return WhyNotApply(track_, Next(body));
-  }
-
-  Story& Tell(const EventBody& body) {
-    history_.push_back(Next(body));
-    Apply(track_, history_.back());
-    return *this;
-  }
-
-  Story& Propose(std::vector<Change> changes, std::vector<std::string> violations = {}) {
-    return Tell(Proposal(std::move(changes), std::move(violations)));
-  }
-
-  Proposed Proposal(std::vector<Change> changes, std::vector<std::string> violations = {}) const {
-    Proposed proposed;
-    proposed.generation = state().last.Next();
-    proposed.incumbent = state().incumbent;
-    proposed.candidate = state().incumbent;
-    for (const Change& change : changes) proposed.candidate.Set(change.knob, change.to);
-    proposed.changes = std::move(changes);
-    proposed.violations = std::move(violations);
-    return proposed;
-  }
-
-  Granted Grant(OrderKind kind = OrderKind::kMeasure) const {
-    const auto& open = kind == OrderKind::kMeasure ? track_.generation : track_.confirmation;
-    Granted granted;
-    granted.kind = kind;
-    granted.generation = open ? open->proposed.generation : Generation(state().confirmations + 1);
-    granted.attempt = open ? open->last_attempt.Next() : Attempt(1);
-    granted.batch = open ? open->reports.size() : 0;
-    granted.worker = WorkerId("w1");
-    granted.boot = BootId("b1");
-    granted.order = Sha256("order");
-    granted.lease_ms = 60'000;
-    granted.incumbent = state().incumbent;
-    return granted;
-  }
-
-  Measured Measure(Attempt attempt, OutcomeKind kind = OutcomeKind::kMeasured,
-                   std::optional<ArmRole> arm = std::nullopt) const {
-    const OpenGeneration& open = track_.generation ? *track_.generation : *track_.confirmation;
-    Report report;
-    report.kind = track_.generation ? OrderKind::kMeasure : OrderKind::kConfirm;
-    report.track = TrackId(1);
-    report.generation = open.proposed.generation;
-    report.attempt = attempt;
-    report.batch = open.reports.size();
-    report.worker = WorkerId("w1");
-    report.outcome = {kind, arm, kind == OutcomeKind::kMeasured ? "" : "detail"};
-    report.build_seconds = 1;
-    report.check_seconds = 0.5;
-    report.run_seconds = 0.25;
-    return {report, Sha256("report " + std::to_string(attempt.value))};
-  }
-
-  Decided Decide(Reason reason, std::optional<double> ratio = std::nullopt,
-                 bool again = false) const {
-    Decided decided;
-    decided.generation = track_.generation->proposed.generation;
-    decided.decision.reason = reason;
-    decided.decision.verdict = VerdictOf(reason);
-    decided.decision.ratio = ratio;
-    decided.again = again;
-    return decided;
-  }
-
-  // One whole generation.
-  Story& Run(std::vector<Change> changes, Reason reason,
-             std::optional<double> ratio = std::nullopt) {
-    Propose(std::move(changes));
-    Tell(Grant());
-    Tell(Measure(Attempt(1)));
-    return Tell(Decide(reason, ratio));
-  }
-
-  const KnobRecord& Knob(const std::string& name) const {
-    for (const KnobRecord& record : state().knobs) {
-      if (record.knob == name) return record;
-    }
-    ADD_FAILURE() << "no knob " << name;
-    return state().knobs.front();
-  }
-
- private:
-  Event Next(const EventBody& body) const {
-    return {track_.last_applied.Next(), 0, TrackId(1), body};
-  }
-
-  Track track_;
-  std::vector<Event> history_;
-};
-
-Change To(const std::string& knob, KnobValue from, KnobValue to, bool repair = false) {
-  return {knob, std::move(from), std::move(to), repair};
-}
-
-const Change kTile64 = To("tile", std::int64_t{32}, std::int64_t{64});
-const Change kTile16 = To("tile", std::int64_t{32}, std::int64_t{16});
-const Change kPacked = To("packed", false, true);
-const Change kExact = To("staging", std::string("shared"), std::string("exact"), true);
-
-std::uint64_t Name64(const Configuration& configuration) { return configuration.Hash().Prefix64(); }
 
 TEST(Track, StartsWithItsStartConfigurationTriedAndItsKnobsInOrder) {
   const Story story;
@@ -347,78 +218,6 @@ TEST(Track, BatchesAccumulate) {
   EXPECT_EQ(second.attempt, Attempt(2));
   story.Tell(second).Tell(story.Measure(Attempt(2)));
   EXPECT_EQ(story.track().generation->reports.size(), 2u);
-}
-
-TEST(Track, PausesAndResumesUnderANewBudget) {
-  Story story;
-  story.Run({kTile64}, Reason::kControlDrift);
-  story.Tell(TrackPaused{"unstable"});
-  EXPECT_EQ(story.state().status, TrackStatus::kPaused);
-  EXPECT_EQ(story.state().why, "unstable");
-  EXPECT_THAT(story.Why(story.Proposal({kTile16})), Optional(HasSubstr("paused")));
-  Budget budget;
-  budget.generations = 99;
-  story.Tell(TrackResumed{budget});
-  EXPECT_EQ(story.state().status, TrackStatus::kSearching);
-  EXPECT_EQ(story.state().why, "");
-  EXPECT_EQ(story.state().voids_in_row, 0u);
-  EXPECT_EQ(story.state().spec.budget, budget);
-}
-
-TEST(Track, ClosesAtOnceWithoutAConfirmation) {
-  Story story;
-  story.Tell(TrackClosed{"nothing left to propose"});
-  EXPECT_EQ(story.state().status, TrackStatus::kClosed);
-  EXPECT_EQ(story.state().why, "nothing left to propose");
-  EXPECT_FALSE(story.track().confirmation);
-  EXPECT_THAT(story.Why(story.Proposal({kTile16})), Optional(HasSubstr("closed")));
-}
-
-TEST(Track, IsClosedOnceItsConfirmationIsThere) {
-  TrackSpec spec = Spec();
-  spec.confirm = true;
-  Story story(spec);
-  story.Tell(TrackClosed{"nothing left to propose"});
-  EXPECT_EQ(story.state().status, TrackStatus::kSearching);
-  EXPECT_EQ(story.track().closing, "nothing left to propose");
-  EXPECT_THAT(story.Why(story.Proposal({kTile16})), Optional(HasSubstr("closing")));
-  story.Tell(story.Grant(OrderKind::kConfirm)).Tell(story.Measure(Attempt(1)));
-  Confirmed confirmed;
-  confirmed.number = 1;
-  confirmed.incumbent = story.state().incumbent;
-  confirmed.valid = true;
-  story.Tell(confirmed);
-  EXPECT_EQ(story.state().status, TrackStatus::kClosed);
-  EXPECT_EQ(story.state().why, "nothing left to propose");
-  EXPECT_EQ(story.state().confirmations, 1u);
-  EXPECT_DOUBLE_EQ(story.state().worker_seconds, 1.75);
-  EXPECT_FALSE(story.track().closing);
-}
-
-TEST(Track, ResumingWhileClosingDropsAConfirmationThatNobodyWorksOn) {
-  TrackSpec spec = Spec();
-  spec.confirm = true;
-  Story story(spec);
-  story.Tell(TrackClosed{"generation limit 20 reached"}).Tell(TrackResumed{spec.budget});
-  EXPECT_FALSE(story.track().closing);
-  EXPECT_FALSE(story.track().confirmation);
-  story.Tell(TrackClosed{"generation limit 20 reached"}).Tell(story.Grant(OrderKind::kConfirm));
-  story.Tell(TrackResumed{spec.budget});
-  EXPECT_TRUE(story.track().confirmation) << "attempt 1 of it must not be granted twice";
-}
-
-TEST(Track, ConfirmationOfASearchingTrackLeavesItSearching) {
-  Story story;
-  story.Tell(story.Grant(OrderKind::kConfirm));
-  EXPECT_THAT(story.Why(story.Proposal({kTile16})), Optional(HasSubstr("confirmation is open")));
-  story.Tell(story.Measure(Attempt(1), OutcomeKind::kNoData));
-  Confirmed confirmed;
-  confirmed.number = 1;
-  confirmed.incumbent = story.state().incumbent;
-  confirmed.detail = "no recorded data";
-  story.Tell(confirmed);
-  EXPECT_EQ(story.state().status, TrackStatus::kSearching);
-  EXPECT_EQ(story.state().confirmations, 1u);
 }
 
 TEST(Track, RefusesWhatCannotFollow) {
