@@ -204,8 +204,8 @@ void WriteMessage(const RejectMessage& value, wire::Reject::Builder out) {
 
 RejectMessage ReadMessage(wire::Reject::Reader in, const Place& at) {
   return {ReadKey(in.getKey(), at / "key"), (at / "report").AnyDigest(in.getReport()),
-          (at / "code").Known(in.getCode(), RejectCode::kMalformed), (at / "why").Line(in.getWhy()),
-          in.getRetry()};
+          (at / "code").Known(in.getCode(), RejectCode::kNotOpenHere),
+          (at / "why").Line(in.getWhy()), in.getRetry()};
 }
 
 void WriteMessage(const Cancel& value, wire::Cancel::Builder out) {

@@ -95,6 +95,7 @@ enum RejectCode {
   unknownAttempt @0;
   conflict @1;
   malformed @2;
+  notOpenHere @3;
 }
 
 struct Reject {

@@ -1,9 +1,11 @@
 #pragma once
 // Link messages between worker (DEALER) and coordinator (ROUTER). On the wire each is one frame: an
-// envelope (magic "PAWL", major, minor, type, length) and a Cap'n Proto payload; see schema/codec.h.
+// envelope (magic "PAWL", major, minor, type, length) and a Cap'n Proto payload; see
+// schema/codec.h.
 //
-// A conversation: HELLO -> WELCOME | REFUSE; READY -> GRANT (and PREPARE hints); BEAT <-> BEAT_ACK while
-// it works; REPORT -> ACK | REJECT; CANCEL and DRAIN from the coordinator; RELEASE and BYE from the worker.
+// A conversation: HELLO -> WELCOME | REFUSE; READY -> GRANT (and PREPARE hints); BEAT <-> BEAT_ACK
+// while it works; REPORT -> ACK | REJECT; CANCEL and DRAIN from the coordinator; RELEASE and BYE
+// from the worker.
 
 #include <cstdint>
 #include <string>
@@ -43,8 +45,8 @@ struct LeaseKey {
 struct Hello {
   WorkerId worker;
   BootId boot;
-  std::string version;         // of pawl-worker
-  std::string host;            // its name, for people
+  std::string version;  // of pawl-worker
+  std::string host;     // its name, for people
   DeviceFacts device;
   std::vector<LeaseKey> held;  // orders it is still working on
   LedgerHead head;
@@ -63,10 +65,10 @@ struct Welcome {
 
 // IF YOU ADD A VALUE: append, and add it to Name().
 enum class RefuseCode : std::uint8_t {
-  kVersion = 0,      // another protocol version: exit
-  kNotWanted = 1,    // no track of this coordinator can use the device: exit
-  kLedgerBehind = 2, // the worker has seen a newer head than the ledger holds: exit, alarm
-  kNotReady = 3,     // ask again later
+  kVersion = 0,       // another protocol version: exit
+  kNotWanted = 1,     // no track of this coordinator can use the device: exit
+  kLedgerBehind = 2,  // the worker has seen a newer head than the ledger holds: exit, alarm
+  kNotReady = 3,      // ask again later
 };
 std::string_view Name(RefuseCode code);
 
@@ -136,6 +138,7 @@ enum class RejectCode : std::uint8_t {
   kUnknownAttempt = 0,  // never granted by this ledger
   kConflict = 1,        // another report of this attempt was taken
   kMalformed = 2,       // decodes, but does not answer its order
+  kNotOpenHere = 3,     // of a track that this coordinator does not search now: to be sent again
 };
 std::string_view Name(RejectCode code);
 
@@ -174,8 +177,8 @@ struct Bye {
   bool operator==(const Bye&) const = default;
 };
 
-using Message = std::variant<Hello, Welcome, Refuse, Ready, Grant, Prepare, Beat, BeatAck, ReportMessage,
-                             Ack, RejectMessage, Cancel, Drain, Release, Bye>;
+using Message = std::variant<Hello, Welcome, Refuse, Ready, Grant, Prepare, Beat, BeatAck,
+                             ReportMessage, Ack, RejectMessage, Cancel, Drain, Release, Bye>;
 
 std::string_view Name(const Message& message);  // "HELLO", ...
 

@@ -111,6 +111,7 @@ void Agent::State::OnMessage(const Welcome& welcome) {
   spdlog::info("event=welcome ledger={} epoch={}", ledger.value, welcome.epoch.value);
   phase = Phase::kServing;
   sent.clear();
+  postponed.clear();
   beats.clear();
   ready_said = false;
   next_beat = held ? now : now + beat_ms;  // a held lease is confirmed, or called unknown, at once
@@ -156,7 +157,10 @@ void Agent::State::OnMessage(const Ack& ack) {
 void Agent::State::OnMessage(const RejectMessage& reject) {
   spdlog::warn("event=report_rejected {} code={} retry={} why=\"{}\"", Text(reject.key),
                Name(reject.code), reject.retry, reject.why);
-  if (reject.retry) return;  // it is sent again when its time has come
+  if (reject.retry) {  // it is sent again when its time has come
+    postponed.insert(reject.report);
+    return;
+  }
   spool.Remove(reject.report);
   sent.erase(reject.report);
 }
@@ -204,9 +208,11 @@ void Agent::State::Proceed() {
   if (phase == Phase::kServing) SendReports();
   if (leaving) {
     if (held) return;
-    const bool waits = phase == Phase::kServing &&
-                       std::any_of(spool.Pending().begin(), spool.Pending().end(),
-                                   [&](const auto& pending) { return pending.ledger == ledger; });
+    const bool waits =
+        phase == Phase::kServing &&
+        std::any_of(spool.Pending().begin(), spool.Pending().end(), [&](const auto& pending) {
+          return pending.ledger == ledger && !postponed.contains(pending.digest);
+        });
     if (waits && leave_by == kNever) leave_by = now + std::min(lost_ms, kLastAcksMs);
     if (waits && now < leave_by) return;
     if (phase == Phase::kServing) link.Send(Bye{leaving_why});

@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -76,6 +77,7 @@ struct Agent::State {
   std::deque<SentBeat> beats;           // not answered yet
   bool ready_said = false;              // since something was last held or given back
   std::map<Digest, std::int64_t> sent;  // reports, and when
+  std::set<Digest> postponed;           // sent, and to be sent again to another coordinator
   bool leaving = false;
   std::string leaving_why;
   std::int64_t leave_by = kNever;  // when reports are not waited for any longer

@@ -52,6 +52,13 @@ void Core::State::OnReport(Effects& effects, const PeerId& peer, const Report& r
     return RejectReport(effects, peer, report, digest, RejectCode::kUnknownAttempt,
                         Text(report) + " was never granted by this ledger");
   }
+  if (recorded->IsZero() && known == tracks.end()) {
+    // Its attempt may still be open, in a track that this coordinator has not taken up (yet).
+    effects.send.push_back(
+        {peer, RejectMessage{KeyOf(report), digest, RejectCode::kNotOpenHere,
+                             Text(report) + " is of a track not searched now", true}});
+    return;
+  }
   if (recorded->IsZero()) {
     return RejectReport(effects, peer, report, digest, RejectCode::kConflict,
                         Text(report) + " comes too late: it was decided without it");

@@ -314,8 +314,8 @@ TEST(DecodeMessage, RefusesValuesThatNoPeerSends) {
       {Beat{{key, unnumbered}, 1, true}, "beat.held[1].track is 0; allowed: 1 or above"},
       {BeatAck{{unnumbered}}, "beat_ack.unknown[0].track is 0; allowed: 1 or above"},
       {Ack{unnumbered, Digest{}, {}}, "ack.key.track is 0; allowed: 1 or above"},
-      {RejectMessage{key, Digest{}, static_cast<RejectCode>(3), "", false},
-       "reject.code is enumerator 3; allowed: 0 to 2"},
+      {RejectMessage{key, Digest{}, static_cast<RejectCode>(4), "", false},
+       "reject.code is enumerator 4; allowed: 0 to 3"},
       {Cancel{unnumbered}, "cancel.key.track is 0; allowed: 1 or above"},
       {Release{unnumbered, ""}, "release.key.track is 0; allowed: 1 or above"},
   };

@@ -34,7 +34,7 @@ TEST(Names, AreOneForEachEnumerator) {
   ExpectNames(OutcomeKind::kNoData);
   ExpectNames(TrackStatus::kClosed);
   ExpectNames(RefuseCode::kNotReady);
-  ExpectNames(RejectCode::kMalformed);
+  ExpectNames(RejectCode::kNotOpenHere);
 }
 
 TEST(NamesDeathTest, AnUnknownEnumeratorIsABug) {

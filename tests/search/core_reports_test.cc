@@ -131,6 +131,25 @@ TEST(CoreReports, WhatWasNeverGrantedIsRejected) {
               testing::Contains("w1 < ACK t1 g1 a1 b0"));
 }
 
+TEST(CoreReports, ReportOfATrackThatIsNotSearchedNowIsToComeAgain) {
+  CoreBench bench;
+  bench.Open();
+  bench.Join("w1");
+  const Report report = Answer(bench.granted(), kW1, 1);
+  // Another coordinator of the same ledger, whose job has nothing to do with track 1.
+  Core other(CoreBench::DefaultOptions());
+  other.SetSeenLookup([](TrackId track, OrderKind, Generation, Attempt) -> std::optional<Digest> {
+    if (track == TrackId(1)) return Digest{};
+    return std::nullopt;
+  });
+  const TrackSpec spec = CopySpec();
+  other.OnOpenTrack(TrackOpened{spec, TrackId(0)}, CoreBench::PlainWorkshop(spec), 0, TrackId(1));
+  other.OnMessage("w1", HelloOf("w1"), 0);
+  const Effects effects = other.OnMessage("w1", ReportMessage{report}, 0);
+  EXPECT_THAT(Told(effects), ElementsAre("w1 < REJECT t1 g1 a1 b0 not_open_here"));
+  EXPECT_TRUE(std::get<RejectMessage>(effects.send.at(0).message).retry);
+}
+
 TEST(CoreReports, ReportThatDoesNotAnswerItsOrderCostsTheAttempt) {
   const auto answer = [](const std::function<void(Report&)>& change) {
     CoreBench bench;

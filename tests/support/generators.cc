@@ -647,7 +647,7 @@ rc::Gen<Message> AnyMessageOfType(std::size_t index) {
       case 9:
         return Ack{*AnyKey(), *AnyDigest(), *AnyHead()};
       case 10:
-        return RejectMessage{*AnyKey(), *AnyDigest(), *UpTo(RejectCode::kMalformed), *AnyLine(),
+        return RejectMessage{*AnyKey(), *AnyDigest(), *UpTo(RejectCode::kNotOpenHere), *AnyLine(),
                              *arbitrary<bool>()};
       case 11:
         return Cancel{*AnyKey()};

@@ -266,6 +266,19 @@ TEST_F(AgentTest, DropsARejectedReportUnlessItIsToTryAgain) {
   EXPECT_THAT(spool->Pending(), IsEmpty());
 }
 
+TEST_F(AgentTest, LeavesWithoutWaitingForAReportThatItIsToSendAnotherTime) {
+  Serve();
+  Hear(AGrant(AnOrder(1)));
+  Runner(ChildDone{Measured()});
+  const Ack ack = AckOf(OnlySpooled(), 1);
+  Take();
+  Hear(RejectMessage{ack.key, ack.report, RejectCode::kNotOpenHere, "not searched now", true});
+  Hear(Drain{});
+  EXPECT_THAT(Take(), ElementsAre("BYE: drained", "kill runner"));
+  EXPECT_EQ(agent->ended(), AgentEnd::kDone);
+  EXPECT_THAT(spool->Pending(), SizeIs(1)) << "for a coordinator that searches its track";
+}
+
 TEST_F(AgentTest, FinishesWhatItHoldsWhenItIsDrained) {
   Serve();
   Hear(AGrant(AnOrder(1)));
