@@ -109,18 +109,9 @@ void Core::State::GrantTo(Effects& effects, TrackId id, const PeerId& peer) {
 void Core::State::FailOrder(Effects& effects, TrackId id, const std::string& problem) {
   const Track& track = At(id).track;
   if (track.generation) {
-    Decided decided;
-    decided.generation = track.generation->proposed.generation;
-    decided.decision.verdict = Verdict::kVoid;
-    decided.decision.reason = Reason::kDeviceFault;
-    decided.decision.detail = "no order can be made: " + problem;
-    Settle(effects, id, std::move(decided));
+    Settle(effects, id, WithoutOrder(*track.generation, problem));
   } else if (track.confirmation) {
-    Confirmed confirmed;
-    confirmed.number = track.confirmation->proposed.generation.value;
-    confirmed.incumbent = track.confirmation->proposed.incumbent;
-    confirmed.detail = "no order can be made: " + problem;
-    Emit(effects, id, std::move(confirmed));
+    Emit(effects, id, ConfirmedWithoutOrder(*track.confirmation, problem));
   } else {
     effects.notes.push_back("track " + std::to_string(id.value) +
                             " cannot be confirmed: " + problem);

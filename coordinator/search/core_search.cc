@@ -50,7 +50,8 @@ void Core::State::Settle(Effects& effects, TrackId id, Decided decided) {
   const Track& track = At(id).track;
   const Decision& decision = decided.decision;
   const bool at_end = DataExhausted(*track.generation) && decision.reason == Reason::kNoData;
-  const std::string generation = std::to_string(decided.generation.value);
+  const Generation generation = decided.generation;
+  const auto broken = WhyBroken(*track.generation, decision);
   const bool again = decided.again;
   if (decision.verdict == Verdict::kVoid) {
     work.at(id).last_void = std::string(Name(decision.reason)) +
@@ -60,8 +61,9 @@ void Core::State::Settle(Effects& effects, TrackId id, Decided decided) {
   if (again) return;
   work.at(id).avoid = WorkerId();
   if (at_end) {
-    Emit(effects, id,
-         TrackClosed{"the replay has no record of generation " + generation + "'s configuration"});
+    Emit(effects, id, TrackClosed{AtEndOfReplay(generation)});
+  } else if (broken) {
+    Emit(effects, id, TrackPaused{"no generation can be measured: " + *broken});
   }
 }
 
@@ -99,7 +101,7 @@ bool Core::State::AdvanceSearch(Effects& effects, TrackId id) {
   }
   const auto proposal = entry.workshop.proposer->Propose(state, *entry.workshop.space);
   if (!proposal) {
-    Emit(effects, id, TrackClosed{"nothing left to propose"});
+    Emit(effects, id, TrackClosed{kNothingLeft});
     return true;
   }
   auto proposed = ProposedFrom(entry.workshop, state, *proposal);

@@ -132,9 +132,15 @@ Result<Order> MeasureOrder(const Workshop& workshop, const Track& track, Attempt
   return order;
 }
 
+bool BlamesBeside(const Report& report) {
+  return report.outcome.arm == ArmRole::kStart || report.outcome.arm == ArmRole::kRival;
+}
+
 Result<Order> ConfirmOrder(const Workshop& workshop, const Track& track, Attempt attempt) {
   const std::optional<OpenGeneration>& open = track.confirmation;
-  const bool beside = !open || (open->reports.empty() && open->faults == 0);
+  const bool beside =
+      !open ||
+      (open->faults == 0 && std::none_of(open->reports.begin(), open->reports.end(), BlamesBeside));
   Order order = workshop.base;
   order.kind = OrderKind::kConfirm;
   order.track = track.state.id;

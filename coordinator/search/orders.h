@@ -60,9 +60,12 @@ Result<Order> MeasureOrder(const Workshop& workshop, const Track& track, Attempt
                            bool fresh_process);
 // The order of a confirmation: the incumbent against committed in a fresh process, two input sets
 // an arm, 4 unrecorded and 8 recorded rounds in which input set and order are crossed, not
-// confounded. A second batch or a second try is without what was beside: a rival that does not
-// build spoils no confirmation.
+// confounded. After a crash or hang, or a report that blames what is beside, it is without that: a
+// rival that does not build spoils no confirmation.
 Result<Order> ConfirmOrder(const Workshop& workshop, const Track& track, Attempt attempt);
+
+// Whether a report blames an arm that was only measured beside: the start configuration, a rival.
+bool BlamesBeside(const Report& report);
 
 // The confirmation's figures from its report: of 1 - incumbent/committed in each recorded round,
 // favouring the incumbent where that is above 0. Not valid, with the detail, when the report is not

@@ -1,5 +1,6 @@
 #include "coordinator/search/settle.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 
@@ -56,9 +57,7 @@ Decision FaultDecision(const OpenGeneration& open) {
   return decision;
 }
 
-bool IsBeside(const std::optional<ArmRole>& arm) {
-  return arm == ArmRole::kStart || arm == ArmRole::kRival;
-}
+constexpr char kNoOrder[] = "no order can be made: ";
 
 std::string Count(std::uint32_t count, const std::string& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
@@ -114,7 +113,13 @@ std::variant<AskAttempt, Confirmed> NextConfirmStep(const Workshop& workshop, co
   }
   if (open.reports.empty()) return AskAttempt{true};
   const Report& report = open.reports.back();
-  if (open.reports.size() == 1 && IsBeside(report.outcome.arm)) return AskAttempt{true};
+  const OutcomeKind kind = report.outcome.kind;
+  const bool passing = kind == OutcomeKind::kThrottled || kind == OutcomeKind::kDeviceFault;
+  if (passing && open.reports.size() <= limits.max_voids) return AskAttempt{true};
+  if (std::count_if(open.reports.begin(), open.reports.end(), BlamesBeside) == 1 &&
+      BlamesBeside(report)) {
+    return AskAttempt{true};  // without what is beside
+  }
   return ConfirmedFrom(ConfirmPlanOf(workshop, track, report), report, failed.number,
                        failed.incumbent);
 }
@@ -122,6 +127,11 @@ std::variant<AskAttempt, Confirmed> NextConfirmStep(const Workshop& workshop, co
 OrderPlan ConfirmPlanOf(const Workshop& workshop, const Track& track, const Report& report) {
   OrderPlan with = ConfirmPlan(workshop, track, true);
   return report.arms.size() == with.arms.size() ? with : ConfirmPlan(workshop, track, false);
+}
+
+std::string AtEndOfReplay(Generation generation) {
+  return "the replay has no record of generation " + std::to_string(generation.value) +
+         "'s configuration";
 }
 
 std::optional<std::string> WhyEnds(const TrackState& state, const Budget& budget) {
@@ -137,6 +147,37 @@ std::optional<std::string> WhyEnds(const TrackState& state, const Budget& budget
     return std::string(figure) + " minutes of worker time spent";
   }
   return std::nullopt;
+}
+
+Decided WithoutOrder(const OpenGeneration& open, const std::string& problem) {
+  Decided decided;
+  decided.generation = open.proposed.generation;
+  decided.decision = VoidDecision(Reason::kDeviceFault, kNoOrder + problem);
+  return decided;
+}
+
+Confirmed ConfirmedWithoutOrder(const OpenGeneration& open, const std::string& problem) {
+  Confirmed confirmed;
+  confirmed.number = open.proposed.generation.value;
+  confirmed.incumbent = open.proposed.incumbent;
+  confirmed.detail = kNoOrder + problem;
+  return confirmed;
+}
+
+bool IsWithoutOrder(const std::string& detail) { return detail.starts_with(kNoOrder); }
+
+std::optional<std::string> WhyBroken(const OpenGeneration& open, const Decision& decision) {
+  if (decision.reason != Reason::kDeviceFault || open.reports.empty()) return std::nullopt;
+  const Outcome& outcome = open.reports.back().outcome;
+  if (!outcome.arm || *outcome.arm == ArmRole::kCandidate) return std::nullopt;
+  switch (outcome.kind) {
+    case OutcomeKind::kBuildFailed:
+    case OutcomeKind::kLaunchFailed:
+    case OutcomeKind::kWrongOutput:
+      return decision.detail;
+    default:
+      return std::nullopt;
+  }
 }
 
 bool DataExhausted(const OpenGeneration& open) {

@@ -37,8 +37,9 @@ struct AskAttempt {
 std::variant<AskAttempt, Decided> NextStep(const OpenGeneration& open, const Policy& policy,
                                            const SettleLimits& limits);
 
-// For a confirmation without an attempt out: a crash or hang is tried once more, and so is what
-// failed because of an arm that is only beside; whatever else fails is the confirmation's answer.
+// For a confirmation without an attempt out: a crash or hang is tried once more, throttling and
+// device faults up to max_voids times; what failed because of an arm that is only beside is tried
+// again without them. Whatever else fails is the confirmation's answer.
 std::variant<AskAttempt, Confirmed> NextConfirmStep(const Workshop& workshop, const Track& track,
                                                     const SettleLimits& limits);
 
@@ -49,7 +50,21 @@ OrderPlan ConfirmPlanOf(const Workshop& workshop, const Track& track, const Repo
 // "8 rejections in a row", "2.5 minutes of worker time spent"; nullopt: it does not.
 std::optional<std::string> WhyEnds(const TrackState& state, const Budget& budget);
 
-// Whether the replay that measured what is open has come to its end.
+// What is decided when no order can be made of a proposal (its arms do not render, or it is too
+// long to be sent), and whether a detail says that.
+Decided WithoutOrder(const OpenGeneration& open, const std::string& problem);
+Confirmed ConfirmedWithoutOrder(const OpenGeneration& open, const std::string& problem);
+bool IsWithoutOrder(const std::string& detail);
+
+// Why a track cannot go on after this void: an arm that every generation needs (committed,
+// incumbent) does not build, does not launch or gives wrong output. nullopt: it can.
+std::optional<std::string> WhyBroken(const OpenGeneration& open, const Decision& decision);
+
+// Whether the replay that measured what is open has come to its end, and TrackClosed's words then.
 bool DataExhausted(const OpenGeneration& open);
+std::string AtEndOfReplay(Generation generation);
+
+// TrackClosed's words when the proposer has no proposal.
+inline constexpr char kNothingLeft[] = "nothing left to propose";
 
 }  // namespace pawl

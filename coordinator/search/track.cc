@@ -213,7 +213,8 @@ void SettleInto(TrackState& state, const Proposed& proposed, const Decision& dec
       return;
     case Verdict::kReject:
       ++state.rejected;
-      state.voids_in_row = 0;
+      // What was refused before it ran says nothing about how steady the device is.
+      if (decision.reason != Reason::kGeometry) state.voids_in_row = 0;
       Refuse(state, changed);
       return;
     case Verdict::kVoid:

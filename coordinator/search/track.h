@@ -84,9 +84,9 @@ std::optional<std::string> WhyNotApply(const Track& track, const Event& event);
 // records.
 //   keep:   payoff += (1 - ratio) / changed knobs, for each of them; refusals of every knob are
 //   cleared. reject: counts as stale; one that changed a single knob is a refusal of that knob and
-//   value. void:   neither, unless the policy's parameter void_is_refusal is not 0. One without
-//   recorded data does
-//           not count towards voids_in_row, since it says nothing about the device.
+//   value. void:   neither, unless the policy's parameter void_is_refusal is not 0.
+// Voids in a row are those of measurements: missing data neither counts nor does a reject before
+// anything ran (geometry) end them, since both say nothing about the device.
 // Repairs are never a knob's try. `tried` gets the candidate and what was proposed before its
 // repairs.
 void SettleInto(TrackState& state, const Proposed& proposed, const Decision& decision);

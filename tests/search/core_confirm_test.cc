@@ -111,6 +111,24 @@ TEST(CoreConfirm, RivalThatDoesNotBuildSpoilsNoConfirmation) {
   EXPECT_THAT(LastConfirmed(bench).beside, IsEmpty());
 }
 
+TEST(CoreConfirm, WhatPassesIsTriedAgainBesideTheSameArmsAndThenTheAnswer) {
+  for (const OutcomeKind kind : {OutcomeKind::kThrottled, OutcomeKind::kDeviceFault}) {
+    CoreBench bench;
+    RunToConfirmation(bench);
+    const auto fail = [&] { return Told(bench.Report("w1", Failure(bench.granted(), kW1, kind))); };
+    EXPECT_THAT(fail(), Contains("+ granted confirm g1 a2 b1 to w1"));
+    EXPECT_EQ(bench.granted().arms.size(), 4u);
+    EXPECT_THAT(fail(), Contains("+ granted confirm g1 a3 b2 to w1"));
+    EXPECT_THAT(fail(), Contains(HasSubstr("+ confirmed 1 invalid: "))) << Name(kind);
+  }
+  CoreBench bench;
+  RunToConfirmation(bench);
+  bench.Report("w1", Failure(bench.granted(), kW1, OutcomeKind::kThrottled));
+  EXPECT_THAT(Told(bench.Report("w1", Answer(bench.granted(), kW1, 0.8))),
+              Contains("+ confirmed 1"));
+  EXPECT_THAT(LastConfirmed(bench).beside, testing::SizeIs(2));
+}
+
 TEST(CoreConfirm, LostAttemptsOfAConfirmationEnd) {
   CoreBench bench;
   RunToConfirmation(bench);

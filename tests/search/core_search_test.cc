@@ -244,6 +244,21 @@ TEST(CoreSearch, TenVoidsInARowPauseTheTrackUntilItIsResumed) {
   EXPECT_THAT(Told(bench.Carry(bench.core().OnResumeTrack(TrackId(1), bench.now_ms))), IsEmpty());
 }
 
+TEST(CoreSearch, ArmThatEveryGenerationNeedsAndIsBrokenPausesTheTrack) {
+  for (const ArmRole arm : {ArmRole::kIncumbent, ArmRole::kCommitted}) {
+    CoreBench bench;
+    bench.Open();
+    bench.Join("w1");
+    EXPECT_THAT(Fail(bench, OutcomeKind::kBuildFailed, arm),
+                Contains("+ decided g1 void device_fault again"));
+    Fail(bench, OutcomeKind::kBuildFailed, arm);
+    EXPECT_THAT(Fail(bench, OutcomeKind::kBuildFailed, arm),
+                Contains("+ paused: no generation can be measured: " + std::string(Name(arm)) +
+                         ": build_failed: as scripted"));
+    EXPECT_TRUE(bench.core().Done());
+  }
+}
+
 TEST(CoreSearch, MissingDataIsSetAsideAtOnceAndEndsTheReplayOfALedger) {
   CoreBench bench;
   bench.Open();

@@ -141,6 +141,14 @@ TEST(Track, RejectForAVoidsReasonFollowsOnlyWhereThePolicySaysSo) {
   }
 }
 
+TEST(Track, WhatIsRefusedBeforeItRunsLeavesTheVoidsInARow) {
+  Story story;
+  story.Run({kPacked}, Reason::kControlDrift);
+  story.Propose({kTile64}, {"shared memory: 67584 B needed, 46080 B allowed"});
+  story.Tell(story.Decide(Reason::kGeometry));
+  EXPECT_EQ(story.state().voids_in_row, 1u);
+}
+
 TEST(Track, MissingDataSaysNothingAboutTheDevice) {
   Story story;
   story.Run({kTile64}, Reason::kControlDrift);
