@@ -148,13 +148,14 @@ void KillAndCompare(int tracks, int generations, int kills) {
           break;
         case 1:
           if (victims.workers.empty()) break;
-          ::kill(victims.workers[next(victims.workers.size())], SIGKILL);
+          // One that went just now is no kill.
+          if (::kill(victims.workers[next(victims.workers.size())], SIGKILL) != 0) break;
           ++killed["worker"];
           ++done;
           break;
         default:
           if (victims.runners.empty()) break;
-          ::kill(victims.runners[next(victims.runners.size())], SIGKILL);
+          if (::kill(victims.runners[next(victims.runners.size())], SIGKILL) != 0) break;
           ++killed["runner"];
           ++done;
           break;
