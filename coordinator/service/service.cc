@@ -212,9 +212,11 @@ Status Service::Turn(std::int64_t timeout_ms, int wake_fd) {
       std::max<std::int64_t>(state_->core->NextDeadline() - before, 0);
   const std::int64_t until_tick =
       std::max<std::int64_t>(state_->last_tick_ms + kTickMs - before, 0);
-  const std::vector<Received> received = state_->hub->Receive(
-      std::min({timeout_ms, until_deadline, until_tick}), kMostAtOnce, wake_fd);
+  const std::int64_t wait = std::min({timeout_ms, until_deadline, until_tick});
+  const std::vector<Received> received = state_->hub->Receive(wait, kMostAtOnce, wake_fd);
   const std::int64_t now = NowMs();
+  // Stopped while it waited: what came meanwhile is heard before anything is missed.
+  if (now - before - wait > kStallMs) state_->core->OnStall(now - before - wait);
   state_->last_turn_ms = now;
 
   Effects effects;
@@ -226,13 +228,16 @@ Status Service::Turn(std::int64_t timeout_ms, int wake_fd) {
     }
     if (const auto* hello = std::get_if<Hello>(&*entry.message)) {
       std::optional<std::string> refusal;
+      const bool searching = !state_->core->tracks().empty();
       if (Status done = CarryOut(std::exchange(effects, {})); !done) return done;
       if (Status bound = BindDevice(*hello, refusal); !bound) {
         // A full disk is nothing that the worker could mend: it will ask again.
-        if (bound.error().advice != Advice::kRetry) {
+        if (bound.error().advice == Advice::kRetry) return bound;
+        if (!searching) {
           state_->hub->Send({entry.peer, Refuse{RefuseCode::kNotWanted, bound.error().message}});
+          return bound;
         }
-        return bound;
+        refusal = bound.error().message;  // this worker's alone: what is searched goes on
       }
       if (refusal) {
         state_->refusals.push_back(*refusal);

@@ -2,8 +2,10 @@
 
 #include <map>
 
+#include "coordinator/search/answers.h"
 #include "coordinator/search/settle.h"
 #include "coordinator/service/resume.h"
+#include "schema/codec.h"
 
 namespace pawl {
 namespace {
@@ -16,6 +18,7 @@ struct Witnessed {
   Track track;
   Workshop workshop;
   std::map<Digest, Digest> rendered;  // configuration -> source
+  bool at_end = false;                // its newest generation found the end of a replay's data
 };
 
 class Verifier {
@@ -40,7 +43,13 @@ class Verifier {
     }
     if (const auto* proposed = std::get_if<Proposed>(&event.body))
       Check(event, witnessed, *proposed);
+    if (const auto* measured = std::get_if<Measured>(&event.body))
+      Check(event, witnessed, *measured);
     if (const auto* decided = std::get_if<Decided>(&event.body)) Check(event, witnessed, *decided);
+    if (const auto* confirmed = std::get_if<Confirmed>(&event.body))
+      Check(event, witnessed, *confirmed);
+    if (const auto* closed = std::get_if<TrackClosed>(&event.body))
+      Check(event, witnessed, *closed);
     Apply(witnessed.track, event);
     return More();
   }
@@ -73,8 +82,9 @@ class Verifier {
     if (!operation) return Problem(event, operation.error().message);
     auto workshop = MakeWorkshop(opened.spec, *operation);
     if (!workshop) return Problem(event, workshop.error().message);
-    tracks_.emplace(event.track,
-                    Witnessed{OpenTrack(event.track, opened, event.seq), *std::move(workshop), {}});
+    tracks_.emplace(
+        event.track,
+        Witnessed{OpenTrack(event.track, opened, event.seq), *std::move(workshop), {}, false});
   }
 
   void CheckSource(const Event& event, Witnessed& witnessed, const Configuration& configuration,
@@ -110,11 +120,72 @@ class Verifier {
     CheckSource(event, witnessed, proposed.incumbent, proposed.incumbent_source, "incumbent");
   }
 
-  void Check(const Event& event, const Witnessed& witnessed, const Decided& decided) {
+  void Check(const Event& event, const Witnessed& witnessed, const Measured& measured) {
+    const Report& report = measured.report;
+    const std::string text = std::string(Name(report.kind)) + " report of generation " +
+                             std::to_string(report.generation.value) + " ";
+    if (const Digest digest = Sha256(EncodeReport(report)); digest != measured.digest) {
+      Problem(event,
+              text + "has digest " + digest.Short() + ", recorded is " + measured.digest.Short());
+    }
+    const Track& track = witnessed.track;
+    const bool measure = report.kind == OrderKind::kMeasure;
+    const OpenAttempt& granted =
+        (measure ? track.generation : track.confirmation)->Find(report.attempt)->grant;
+    if (report.order != granted.order || report.worker != granted.worker) {
+      Problem(event, text + "answers order " + report.order.Short() + " of " + report.worker.value +
+                         ", granted was " + granted.order.Short() + " to " + granted.worker.value);
+    }
+    const Workshop& workshop = witnessed.workshop;
+    const OrderPlan plan =
+        measure ? MeasurePlan(workshop, track.state.spec, report.generation, report.batch)
+                : ConfirmPlanOf(workshop, track, report);
+    if (const auto why = WhyNotAnswer(plan, report)) Problem(event, text + *why);
+  }
+
+  void Check(const Event& event, Witnessed& witnessed, const Confirmed& confirmed) {
     ++found_.decisions;
-    const auto next =
-        NextStep(*witnessed.track.generation, *witnessed.workshop.policy, SettleLimits{});
+    const auto next = NextConfirmStep(witnessed.workshop, witnessed.track, SettleLimits{});
+    const auto* again = std::get_if<Confirmed>(&next);
+    if (again == nullptr && !confirmed.valid && IsWithoutOrder(confirmed.detail)) return;
+    if (again != nullptr && *again == confirmed) return;
+    const auto text = [](const Confirmed& one) {
+      return one.valid ? "a gain of " + std::to_string(one.gain) : "no figure (" + one.detail + ")";
+    };
+    Problem(event, "confirmation " + std::to_string(confirmed.number) + " has " + text(confirmed) +
+                       ", its report gives " +
+                       (again == nullptr ? std::string("another attempt") : text(*again)));
+  }
+
+  // The words of a track's end, as core_search.cc gives them.
+  void Check(const Event& event, const Witnessed& witnessed, const TrackClosed& closed) {
+    const TrackState& state = witnessed.track.state;
+    const Workshop& workshop = witnessed.workshop;
+    std::string why;
+    if (witnessed.at_end) {
+      why = AtEndOfReplay(state.last);
+    } else if (auto ends = WhyEnds(state, state.spec.budget)) {
+      why = *std::move(ends);
+    } else if (!workshop.proposer->Propose(state, *workshop.space)) {
+      why = kNothingLeft;
+    } else {
+      why = "nothing that ends it";
+    }
+    if (why != closed.why) {
+      Problem(event, "the track is closed (" + closed.why + "), its events give " + why);
+    }
+  }
+
+  void Check(const Event& event, Witnessed& witnessed, const Decided& decided) {
+    ++found_.decisions;
+    const OpenGeneration& open = *witnessed.track.generation;
+    const auto next = NextStep(open, *witnessed.workshop.policy, SettleLimits{});
     const auto* again = std::get_if<Decided>(&next);
+    witnessed.at_end = DataExhausted(open) && decided.decision.reason == Reason::kNoData;
+    if (again == nullptr && IsWithoutOrder(decided.decision.detail) && !decided.again &&
+        decided.decision.reason == Reason::kDeviceFault) {
+      return;
+    }
     if (again == nullptr || *again != decided) {
       Problem(event, "generation " + std::to_string(decided.generation.value) + " was decided " +
                          std::string(Name(decided.decision.verdict)) + " (" +

@@ -15,8 +15,10 @@
 #include "coordinator/service/resume.h"
 #include "coordinator/service/verify.h"
 #include "coordinator/service/worker_process.h"
+#include "schema/codec.h"
 #include "tests/ledger/faulty_file_system.h"
 #include "tests/support/process.h"
+#include "worker/link.h"
 
 namespace pawl {
 namespace {
@@ -31,10 +33,10 @@ ServiceOptions GemmSearch(const std::string& folder, rocksdb::Env* env) {
   const std::string source = PAWL_SOURCE_DIR;
   auto job = ParseJob(
       "operation = \"gemm\"\nbackend = \"cuda\"\nstructure = \"clblast\"\nseed = 3\n"
-      "shape = { m = 4096, n = 4096, k = 4096 }\nconfirm = false\n"
+      "shape = { m = 4096, n = 4096, k = 4096 }\n"
       "devices = [\"replay:" +
           source +
-          "/jobs/replay/data/gemm.RTX_2080_Ti.csv.gz\"]\n"
+          "/jobs/replay/data/gemm.RTX_2080_Ti.csv.gz\", \"another model\"]\n"
           "[proposer]\nname = \"random\"\n[budget]\ngenerations = " +
           std::to_string(kGenerations) + "\n",
       "gemm.toml");
@@ -76,6 +78,33 @@ class ServiceTest : public ::testing::Test {
     }
     EXPECT_TRUE(enough()) << decided_ << " generations decided in " << kMostTurns << " turns";
     return errors;
+  }
+
+  // What a worker on another model is told to its HELLO.
+  Message AnswerTo(const std::string& toolchain) {
+    auto link = ConnectLink(service_->endpoint());
+    CHECK(link, link.error().message);
+    Hello hello;
+    hello.worker = WorkerId("odd");
+    hello.boot = BootId("boot");
+    hello.version = PAWL_VERSION;
+    hello.host = "here";
+    hello.device.kind = "replay";
+    hello.device.model = "another model";
+    hello.device.toolchain = toolchain;
+    hello.device.instruments = {Instrument::kKernelTime, Instrument::kEventSpan,
+                                Instrument::kGraphTime};
+    hello.device.needs_source = false;
+    bool sent = false;
+    std::vector<Result<Message>> answers;
+    EXPECT_THAT(TurnUntil([&] {
+                  sent = sent || (*link)->Send(hello);
+                  if (answers.empty()) answers = (*link)->Receive();
+                  return !answers.empty();
+                }),
+                ::testing::IsEmpty());
+    CHECK(!answers.empty() && answers[0]);
+    return *answers[0];
   }
 
   void Leave() {
@@ -172,6 +201,20 @@ TEST_F(ServiceTest, ASearchLeftOnAFullDiskGoesOnFromWhatWasSynced) {
   EXPECT_THAT(Problems(ledger_), ::testing::IsEmpty());
 }
 
+TEST_F(ServiceTest, AWorkerWhoseTrackMayNotGoOnIsRefusedAndTheOthersSearchOn) {
+  Open("odd");
+  TurnUntil([this] { return decided_ >= 2; });
+  EXPECT_TRUE(std::holds_alternative<Welcome>(AnswerTo("driver 1")));
+  Leave();
+  Open("odd");
+  TurnUntil([this] { return decided_ >= 2; });
+  const Message answer = AnswerTo("driver 2");
+  ASSERT_TRUE(std::holds_alternative<Refuse>(answer)) << Name(answer);
+  EXPECT_THAT(std::get<Refuse>(answer).why, HasSubstr("toolchain was 'driver 1'"));
+  EXPECT_THAT(service_->refusals(), ::testing::ElementsAre(HasSubstr("cannot resume track 2")));
+  EXPECT_THAT(TurnUntil([this] { return decided_ >= 5; }), ::testing::IsEmpty());
+}
+
 // A ledger made anew, its chain whole, of a search's events as somebody would like them.
 class Verify : public ServiceTest {
  protected:
@@ -230,6 +273,47 @@ TEST_F(Verify, NamesWhatItsReportsOrItsProposerDoNotGive) {
   });
   ASSERT_FALSE(kept.empty());
   EXPECT_THAT(kept[0], HasSubstr("generation " + std::to_string(kGenerations) + " was decided"));
+  const auto digest = ProblemsWith("digest", [](Event& event) {
+    auto* measured = std::get_if<Measured>(&event.body);
+    if (measured != nullptr && measured->report.generation == Generation(3) &&
+        measured->report.kind == OrderKind::kMeasure) {
+      measured->report.toolchain += "!";
+    }
+  });
+  ASSERT_EQ(digest.size(), 1u);
+  EXPECT_THAT(digest[0], HasSubstr("report of generation 3 has digest"));
+  const auto order = ProblemsWith("order", [](Event& event) {
+    auto* granted = std::get_if<Granted>(&event.body);
+    if (granted != nullptr && granted->generation == Generation(3) &&
+        granted->kind == OrderKind::kMeasure) {
+      granted->order = Sha256("another");
+    }
+  });
+  ASSERT_EQ(order.size(), 1u);
+  EXPECT_THAT(order[0], HasSubstr("report of generation 3 answers order"));
+  const auto rounds = ProblemsWith("rounds", [](Event& event) {
+    auto* measured = std::get_if<Measured>(&event.body);
+    if (measured != nullptr && measured->report.generation == Generation(kGenerations) &&
+        measured->report.kind == OrderKind::kMeasure) {
+      measured->report.rounds.at(0).visits.pop_back();
+      measured->digest = Sha256(EncodeReport(measured->report));
+    }
+  });
+  ASSERT_FALSE(rounds.empty());
+  EXPECT_THAT(rounds[0], HasSubstr("round 1 has 2 visits of 3"));
+  const auto gain = ProblemsWith("gain", [](Event& event) {
+    auto* confirmed = std::get_if<Confirmed>(&event.body);
+    if (confirmed != nullptr) confirmed->gain += 0.01;
+  });
+  ASSERT_EQ(gain.size(), 1u);
+  EXPECT_THAT(gain[0], HasSubstr("confirmation 1 has a gain of"));
+  const auto closed = ProblemsWith("closed", [](Event& event) {
+    auto* end = std::get_if<TrackClosed>(&event.body);
+    if (end != nullptr) end->why = "tired";
+  });
+  ASSERT_EQ(closed.size(), 1u);
+  EXPECT_THAT(closed[0],
+              HasSubstr("the track is closed (tired), its events give generation limit"));
   const auto told = ProblemsWith("told", [](Event& event) {
     auto* proposed = std::get_if<Proposed>(&event.body);
     if (proposed != nullptr && proposed->generation == Generation(2)) {
