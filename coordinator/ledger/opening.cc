@@ -7,6 +7,8 @@
 #include <array>
 #include <utility>
 
+#include "coordinator/ledger/wal_order.h"
+
 namespace pawl {
 namespace {
 
@@ -255,6 +257,9 @@ std::string Fingerprint(const Store::Place& place) {
 
 Result<Opened> ReadOnce(const Store::Place& place, const Look& look) {
   Opened opened;
+  if (const auto why = WhyNotInOrder(place.env, place.folder)) {
+    return Damage(place, "the write-ahead log " + *why);
+  }
   const rocksdb::Status whole =
       Store::Open(place, Store::Access::kRead, Store::Recovery::kWhole, &opened.store);
   if (!whole.ok()) {

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <string>
 #include <vector>
@@ -198,6 +199,27 @@ TEST_F(Damage, SaysHowFarAFlippedLogIsWhole) {
   EXPECT_THAT(ledger.error().message,
               HasSubstr("can be read, of " + std::to_string(acked_.seq.value) + " acknowledged"));
   EXPECT_THAT(ledger.error().message, HasSubstr("restore the folder from a copy"));
+}
+
+// RocksDB itself aborts over these.
+TEST_F(Damage, RefusesALogWhoseRecordsComeTwice) {
+  std::ifstream log(WalOf(killed_), std::ios::binary);
+  const std::string whole((std::istreambuf_iterator<char>(log)), {});
+  const auto refusal = [&](const std::string& folder) {
+    std::string told;
+    for (const Ledger::Mode mode : {Ledger::Mode::kRead, Ledger::Mode::kWrite}) {
+      const Result<std::unique_ptr<Ledger>> ledger = Ledger::Open(folder, mode);
+      EXPECT_FALSE(ledger);
+      if (!ledger) told = ledger.error().message;
+    }
+    return told;
+  };
+  std::string folder = Copy(killed_);
+  std::ofstream(WalOf(folder), std::ios::binary | std::ios::app) << whole;
+  EXPECT_THAT(refusal(folder), HasSubstr("damaged: "));  // or torn at a block's end, by chance
+  folder = Copy(killed_);
+  std::ofstream(folder + "/900000.log", std::ios::binary) << whole;
+  EXPECT_THAT(refusal(folder), HasSubstr("900000.log goes back from record "));
 }
 
 TEST_F(Damage, AWorkersMemoryTellsWhatIsLostTogetherWithHead) {
