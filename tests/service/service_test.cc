@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rocksdb/env.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <functional>
 #include <memory>
@@ -80,10 +83,11 @@ class ServiceTest : public ::testing::Test {
     return errors;
   }
 
-  // What a worker on another model is told to its HELLO.
+  // What a worker on another model, which says nothing else, is told to its HELLO.
   Message AnswerTo(const std::string& toolchain) {
     auto link = ConnectLink(service_->endpoint());
     CHECK(link, link.error().message);
+    odd_ = *std::move(link);
     Hello hello;
     hello.worker = WorkerId("odd");
     hello.boot = BootId("boot");
@@ -98,8 +102,8 @@ class ServiceTest : public ::testing::Test {
     bool sent = false;
     std::vector<Result<Message>> answers;
     EXPECT_THAT(TurnUntil([&] {
-                  sent = sent || (*link)->Send(hello);
-                  if (answers.empty()) answers = (*link)->Receive();
+                  sent = sent || odd_->Send(hello);
+                  if (answers.empty()) answers = odd_->Receive();
                   return !answers.empty();
                 }),
                 ::testing::IsEmpty());
@@ -108,6 +112,7 @@ class ServiceTest : public ::testing::Test {
   }
 
   void Leave() {
+    odd_.reset();
     worker_.reset();
     service_.reset();
   }
@@ -151,6 +156,7 @@ class ServiceTest : public ::testing::Test {
   std::string ledger_;
   std::unique_ptr<Service> service_;
   std::unique_ptr<WorkerProcess> worker_;
+  std::unique_ptr<Link> odd_;
   std::uint32_t decided_ = 0;
 };
 
@@ -213,6 +219,30 @@ TEST_F(ServiceTest, AWorkerWhoseTrackMayNotGoOnIsRefusedAndTheOthersSearchOn) {
   EXPECT_THAT(std::get<Refuse>(answer).why, HasSubstr("toolchain was 'driver 1'"));
   EXPECT_THAT(service_->refusals(), ::testing::ElementsAre(HasSubstr("cannot resume track 2")));
   EXPECT_THAT(TurnUntil([this] { return decided_ >= 5; }), ::testing::IsEmpty());
+}
+
+TEST_F(ServiceTest, AStopWhileItWaitsForMessagesLosesNoWorker) {
+  Open("stopped");
+  TurnUntil([this] { return service_->Done(); });
+  EXPECT_TRUE(std::holds_alternative<Welcome>(AnswerTo("driver 1")));
+  std::vector<std::string> notes;
+  service_->on_note = [&notes](const std::string& note) { notes.push_back(note); };
+  constexpr std::int64_t kStopMs = 6'000;  // longer than a worker may be silent
+  const pid_t stopper = ::fork();
+  ASSERT_GE(stopper, 0);
+  if (stopper == 0) {
+    const pid_t parent = ::getppid();
+    ::kill(parent, SIGSTOP);
+    ::usleep(kStopMs * 1'000);
+    ::kill(parent, SIGCONT);
+    ::_exit(0);
+  }
+  const std::int64_t before = Service::NowMs();
+  EXPECT_THAT(TurnUntil([before] { return Service::NowMs() - before > kStopMs; }),
+              ::testing::IsEmpty());
+  ::waitpid(stopper, nullptr, 0);
+  EXPECT_TRUE(service_->Turn(10));
+  EXPECT_THAT(notes, ::testing::Not(::testing::Contains(HasSubstr("lost"))));
 }
 
 // A ledger made anew, its chain whole, of a search's events as somebody would like them.
