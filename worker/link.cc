@@ -161,7 +161,12 @@ class ZmqLink final : public Link {
         if (!part.more()) continue;  // the address, which follows each event
         std::uint16_t event = 0;
         if (part.size() >= sizeof event) std::memcpy(&event, part.data(), sizeof event);
-        if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) ++connections_;
+        if (event != ZMQ_EVENT_HANDSHAKE_SUCCEEDED) continue;
+        ++connections_;
+        // The io thread hands the connection to the socket as a command, then tells of it. A send
+        // looks for commands at most once in about a millisecond: one that follows another too
+        // closely would find no connection and drop its message. Asking for events always looks.
+        (void)socket_.get(zmq::sockopt::events);
       }
     } catch (const zmq::error_t&) {
       // The context ends only with this object.

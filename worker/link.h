@@ -28,7 +28,8 @@ class Link {
   virtual std::vector<Result<Message>> Receive() = 0;
 
   // Connections made so far. A new one means that whoever listens now has heard nothing of this
-  // worker yet (it may be a coordinator that was started again): say HELLO.
+  // worker yet (it may be a coordinator that was started again): say HELLO. What is sent after a
+  // connection was counted is queued for it, unless it is gone again.
   virtual std::uint64_t Connections() = 0;
 
   // Becomes readable when Receive or Connections may have something new. Edge-triggered underneath:

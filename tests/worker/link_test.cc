@@ -126,6 +126,23 @@ TEST_F(LinkTest, DropsWhatIsSentWhileNobodyListens) {
   EXPECT_EQ(router.Receive(), Message(Bye{"second"}));  // and not the first
 }
 
+// However closely a send follows those that found nobody.
+TEST_F(LinkTest, DropsNothingOnceAConnectionWasCounted) {
+  for (int run = 0; run < 5; ++run) {
+    const auto link = Connect(endpoint_);
+    Router router(endpoint_);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (link->Connections() == 0) {
+      ASSERT_LT(std::chrono::steady_clock::now(), end);
+      (void)link->Send(Ready{1});
+    }
+    ASSERT_TRUE(link->Send(Bye{"heard"}));
+    Message heard = router.Receive();
+    while (heard == Message(Ready{1})) heard = router.Receive();
+    EXPECT_EQ(heard, Message(Bye{"heard"}));
+  }
+}
+
 TEST_F(LinkTest, CountsAConnectionToACoordinatorThatWasStartedAgain) {
   auto first = std::make_unique<Router>(endpoint_);
   const auto link = Connect(endpoint_);
