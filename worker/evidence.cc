@@ -1,10 +1,12 @@
 #include "worker/evidence.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 #include <zstd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -72,6 +74,33 @@ std::string Lines(const Order& order, const Report& report, const std::vector<Sa
     lines += text(line);
   }
   return lines;
+}
+
+// Both leave errno where they fail.
+bool WriteSynced(const fs::path& path, std::string_view bytes) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd < 0) return false;
+  bool fine = true;
+  while (fine && !bytes.empty()) {
+    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
+    fine = written > 0 || (written < 0 && errno == EINTR);
+  }
+  fine = fine && ::fsync(fd) == 0;
+  const int why = errno;
+  ::close(fd);
+  errno = why;
+  return fine;
+}
+
+bool SyncFolder(const std::string& folder) {
+  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const bool fine = ::fsync(fd) == 0;
+  const int why = errno;
+  ::close(fd);
+  errno = why;
+  return fine;
 }
 
 }  // namespace
@@ -155,19 +184,10 @@ Result<Digest> Evidence::Store(const Order& order, const Report& report,
 
   const fs::path aside = fs::path(state_->folder) / ("aside." + std::to_string(::getpid()) + "." +
                                                      std::to_string(state_->next_name++));
-  {
-    std::ofstream file(aside, std::ios::binary | std::ios::trunc);
-    file.write(packed.data(), static_cast<std::streamsize>(packed.size()));
-    file.close();
-    if (!file) {
-      const std::string why = std::strerror(errno);
-      fs::remove(aside, failed);
-      return Error{aside.string() + ": cannot write evidence: " + why, Advice::kRetry};
-    }
-  }
-  fs::rename(aside, path, failed);
-  if (failed) {
-    const std::string why = failed.message();
+  // The report that names it is synced: after a power loss it must not name an empty file.
+  if (!WriteSynced(aside, packed) || ::rename(aside.c_str(), path.c_str()) != 0 ||
+      !SyncFolder(state_->folder)) {
+    const std::string why = std::strerror(errno);
     fs::remove(aside, failed);
     return Error{path.string() + ": cannot write evidence: " + why, Advice::kRetry};
   }

@@ -227,7 +227,7 @@ struct Spool::State {
 Status Spool::State::SetAside(const std::string& path, const std::string& why) {
   for (int i = 1;; ++i) {
     const std::string aside = folder + "/damaged-" + std::to_string(i);
-    if (fs::exists(aside)) continue;
+    if (access(aside.c_str(), F_OK) == 0) continue;
     if (rename(path.c_str(), aside.c_str()) != 0) return Failed("rename", path);
     notes.push_back(path + ": " + why + "; set aside as " + aside);
     return {};
@@ -238,8 +238,12 @@ Status Spool::State::LoadSlot(const std::string& path,
                               std::vector<std::pair<std::uint64_t, SpooledReport>>& found) {
   const Result<std::string> bytes = ReadAll(path);
   if (!bytes) return bytes.error();
-  // Made, but not to its full length: no report was ever in it.
+  // Made, but not to its full length: no report was ever in it. Anything but zeros in a short file
+  // is a report that the disk has lost the end of.
   if (bytes->size() < kSlotBytes) {
+    if (bytes->find_first_not_of('\0') != std::string::npos) {
+      return SetAside(path, "a report that was cut short or changed on the disk");
+    }
     if (unlink(path.c_str()) != 0) return Failed("unlink", path);
     return {};
   }
@@ -291,8 +295,8 @@ Status Spool::State::LoadHead(const std::string& path) {
 Status Spool::State::Load() {
   std::vector<std::string> paths;
   std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    paths.push_back(entry.path().string());
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    paths.push_back(it->path().string());
   }
   if (error) return Error{folder + ": " + error.message(), Advice::kHalt};
   std::sort(paths.begin(), paths.end());

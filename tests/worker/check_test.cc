@@ -106,6 +106,15 @@ TEST(Compare, FindsOneWrongElementAnywhere) {
   }
 }
 
+TEST(Compare, AllowsNothingWhereTheBoundOverflows) {
+  const double reference[] = {1, 1e300};
+  const double output[] = {1, 5};
+  const Comparison result = Compare(Output({2}, DType::kF64), output, reference, 1e10, 0);
+  EXPECT_EQ(result.wrong, 1u);
+  EXPECT_EQ(result.worst, 1);
+  EXPECT_THAT(result.detail, HasSubstr("C[1] is 5, reference 1e+300, allowed inf"));
+}
+
 TEST(Compare, IsQuick) {
   // 16 million elements in well under a second, also on a machine that is busy: 12 B of memory
   // each.

@@ -214,6 +214,17 @@ TEST(Spool, SetsATornReportAsideAndKeepsTheOthers) {
   EXPECT_THAT(MustOpen(folder.path())->Notes(), IsEmpty());
 }
 
+TEST(Spool, SetsAReportAsideWhoseFileLostItsEnd) {
+  const Folder folder;
+  MustPut(*MustOpen(folder.path()), AReport(1));
+  fs::resize_file(folder / "slot-0", 100);
+  std::ofstream(folder / "slot-1") << std::string(100, '\0');  // made, but not to its full length
+  const auto spool = MustOpen(folder.path());
+  EXPECT_THAT(spool->Pending(), IsEmpty());
+  EXPECT_THAT(spool->Notes(), ElementsAre(AllOf(HasSubstr("slot-0"), HasSubstr("damaged-1"))));
+  EXPECT_EQ(CountSlots(folder.path()), 0u);
+}
+
 TEST(Spool, FindsEveryFlippedBit) {
   const Folder folder;
   MustPut(*MustOpen(folder.path()), AReport(1));

@@ -1,6 +1,6 @@
 #pragma once
 // One output against its float64 reference: every element, |out - ref| <= atol + rtol * |ref|, all
-// finite. Reads each array about once: as quick as memory.
+// finite, the bound too. Reads each array about once: as quick as memory.
 
 #include <cstdint>
 #include <string>
