@@ -211,6 +211,7 @@ void Agent::State::Finish(Execution execution) {
     for (const Arm& arm : held->order.arms) of.arms.push_back(arm.role);
   };
   sign(report);
+  for (const std::string& note : execution.notes) spdlog::warn("{} {}", note, Text(held->key));
   if (evidence && !execution.samples.empty()) {
     const Result<Digest> stored = evidence->Store(held->order, report, execution.samples);
     if (stored) {

@@ -36,6 +36,7 @@ struct Execution {
   Report report;  // identity fields (track, generation, ..., worker, order) are filled in by the
                   // runner
   std::vector<Samples> samples;
+  std::vector<std::string> notes;  // for the worker's log, a line each
 };
 
 class Device {

@@ -11,6 +11,8 @@ namespace pawl {
 namespace {
 
 constexpr std::size_t kHeadBytes = 5;
+constexpr std::size_t kMaxNotes = 16;
+constexpr std::size_t kMaxNoteBytes = 256;
 constexpr const char* kNameless = "runner";
 
 template <typename Number>
@@ -153,7 +155,23 @@ Result<StageAt> DecodeStage(std::string_view payload) {
   return StageAt{static_cast<Stage>(stage), static_cast<ArmRole>(role)};
 }
 
+namespace {
+
+std::size_t BytesOf(const std::vector<Samples>& samples) {
+  std::size_t bytes = 0;
+  for (const Samples& visit : samples) bytes += 64 + visit.us.size() * sizeof(double);
+  return bytes;
+}
+
+}  // namespace
+
 std::string EncodeExecution(const Execution& execution) {
+  if (const std::size_t size = BytesOf(execution.samples); size > kMaxFrameBytes / 2) {
+    Execution without{execution.report, {}, execution.notes};
+    without.notes.push_back("event=samples_not_kept bytes=" + std::to_string(size) +
+                            " most=" + std::to_string(kMaxFrameBytes / 2));
+    return EncodeExecution(without);
+  }
   Report named = execution.report;
   named.worker = WorkerId(kNameless);  // a runner has no name; no report goes without one
   const std::string report = EncodeReport(named);
@@ -169,6 +187,11 @@ std::string EncodeExecution(const Execution& execution) {
     Put(bytes, samples.clock_mhz);
     Put(bytes, static_cast<std::uint32_t>(samples.us.size()));
     for (const double us : samples.us) Put(bytes, us);
+  }
+  Put(bytes, static_cast<std::uint32_t>(execution.notes.size()));
+  for (const std::string& note : execution.notes) {
+    Put(bytes, static_cast<std::uint32_t>(note.size()));
+    bytes.append(note);
   }
   return bytes;
 }
@@ -202,7 +225,15 @@ Result<Execution> DecodeExecution(std::string_view payload) {
     if (us_count > 0) std::memcpy(samples.us.data(), us.data(), us.size());
     execution.samples.push_back(std::move(samples));
   }
-  if (cursor.ran_short()) return Damaged("sent a result that ends inside its samples");
+  const auto notes = cursor.Take<std::uint32_t>();
+  for (std::uint32_t i = 0; i < notes && !cursor.ran_short(); ++i) {
+    std::string note(cursor.TakeBytes(cursor.Take<std::uint32_t>()).substr(0, kMaxNoteBytes));
+    for (char& c : note) {
+      if (c < ' ' || c > '~') c = '?';
+    }
+    if (execution.notes.size() < kMaxNotes) execution.notes.push_back(std::move(note));
+  }
+  if (cursor.ran_short()) return Damaged("sent a result that ends inside its samples or notes");
   if (cursor.left() > 0) {
     return Damaged("sent a result with " + std::to_string(cursor.left()) + " B too many");
   }

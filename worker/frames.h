@@ -5,9 +5,10 @@
 //   frame   := size u32, tag u8, payload    (size counts the payload; numbers are little-endian)
 //   'F'     := EncodeMessage(Hello{device}) (facts, once, when the device is open)
 //   'S'     := stage u8, role u8
-//   'R'     := size u32, EncodeReport, samples
+//   'R'     := size u32, EncodeReport, samples, notes
 //   samples := count u32, sample...
 //   sample  := round u32, recorded u8, role u8, input_set u32, clock_mhz f64, count u32, us f64...
+//   notes   := count u32, (size u32, text)...
 //   'E'     := text
 //   'O'     := EncodeOrder
 //   'P'     := EncodeMessage(Prepare)
@@ -53,6 +54,7 @@ Status WriteFrame(int fd, char tag, std::string_view payload);
 std::string EncodeFacts(const DeviceFacts& facts);
 Result<DeviceFacts> DecodeFacts(std::string_view payload);
 // A runner does not know the worker's name: report.worker is empty after decoding, whatever it was.
+// Without its samples where they do not fit a frame, and a note says so.
 std::string EncodeExecution(const Execution& execution);
 Result<Execution> DecodeExecution(std::string_view payload);
 std::string EncodePrepare(const Prepare& hint);

@@ -208,6 +208,14 @@ TEST(Fill, DiffersBySeedAndByBuffer) {
   EXPECT_NE(Filled<float>(buffer, 0, 1), Filled<float>(buffer, 1, 1));
 }
 
+TEST(Fill, ScalesADrawEvenlyToAnyNumberOfElements) {
+  for (const std::uint64_t count : {1ull, 3ull, 1ull << 32, (1ull << 33) - 1, 1ull << 33}) {
+    EXPECT_EQ(Scaled(0, count), 0u);
+    EXPECT_EQ(Scaled(1ull << 63, count), count / 2) << count;
+    EXPECT_EQ(Scaled(UINT64_MAX, count), count - 1) << count;
+  }
+}
+
 TEST(GuardedMemory, SeesASingleByteOnEitherSide) {
   for (const std::size_t bytes : {std::size_t{4}, std::size_t{4096}, std::size_t{10'000}}) {
     for (std::uint32_t place = 0; place < 5; ++place) {

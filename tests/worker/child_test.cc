@@ -297,8 +297,7 @@ TEST_F(RunnerChild, ReportsAKernelThatReturnsItsPreviousOutput) {
 TEST_F(RunnerChild, ReportsAKernelThatSkipsWorkItHasSeen) {
   const Report report = Reported("skips_when_seen");
   EXPECT_EQ(report.outcome.kind, OutcomeKind::kWrongOutput);
-  EXPECT_THAT(report.outcome.detail, HasSubstr("was left unwritten"));
-  EXPECT_THAT(report.outcome.detail, HasSubstr("after the last timed iteration"));
+  EXPECT_THAT(report.outcome.detail, HasSubstr("called again, over wrong numbers"));
 }
 
 TEST_F(RunnerChild, ReportsTheCompilersLineForWhatDoesNotCompile) {
@@ -425,6 +424,37 @@ TEST(Frames, ComeOutWholeHoweverTheBytesArrive) {
     EXPECT_EQ(frames,
               (std::vector<Frame>{{'A', "first"}, {'B', ""}, {'C', std::string(3'000, 'x')}}));
   }
+}
+
+TEST(Frames, CarryAnExecutionAndWithoutSamplesWhereTheseDoNotFit) {
+  Execution execution;
+  execution.report.track = TrackId(1);
+  execution.report.generation = Generation(1);
+  execution.report.attempt = Attempt(1);
+  execution.report.outcome = {OutcomeKind::kDeviceFault, std::nullopt, "as good as any"};
+  execution.samples = {{1, false, ArmRole::kCandidate, 2, 2'400, {1, 2.5}}};
+  execution.notes = {"event=not_quiet arm=candidate round=2"};
+  Result<Execution> read = DecodeExecution(EncodeExecution(execution));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->notes, execution.notes);
+  ASSERT_EQ(read->samples.size(), 1u);
+  EXPECT_EQ(read->samples[0].us, execution.samples[0].us);
+
+  execution.samples[0].us.resize(kMaxFrameBytes / sizeof(double) / 2);
+  const std::string bytes = EncodeExecution(execution);
+  EXPECT_LE(bytes.size(), kMaxFrameBytes);
+  read = DecodeExecution(bytes);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_TRUE(read->samples.empty());
+  ASSERT_EQ(read->notes.size(), 2u);
+  EXPECT_THAT(read->notes[1], StartsWith("event=samples_not_kept bytes="));
+
+  execution.samples.clear();
+  execution.notes.assign(100, std::string(1'000, '\n'));
+  read = DecodeExecution(EncodeExecution(execution));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->notes.size(), 16u);
+  EXPECT_EQ(read->notes[0], std::string(256, '?'));
 }
 
 TEST(RunnerArguments, AreReadBackAsTheyWereWritten) {

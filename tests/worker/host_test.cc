@@ -2,10 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
+#include "schema/codec.h"
 #include "tests/worker/faults.h"
 #include "tests/worker/scratch_folder.h"
 #include "worker/device.h"
@@ -14,8 +16,10 @@
 namespace pawl {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::SizeIs;
 
 class HostDeviceTest : public ::testing::Test {
  protected:
@@ -104,13 +108,136 @@ TEST_F(HostDeviceTest, RunsBurnInRoundsAndReportsOnlyRecordedOnes) {
 }
 
 TEST_F(HostDeviceTest, RotatesOverCopiesForAColdCache) {
-  Order order = FaultOrder("slow", 400'000);
-  order.timing.cold_cache = true;
+  // Right for ever only if it is called on more than one copy.
+  const std::string text =
+      "#include <cstdint>\nextern \"C\" void wants_two(const float* in, float* out, std::int64_t "
+      "n) "
+      "{\n"
+      "  static const float* const first = out;\n"
+      "  static int calls = 0;\n"
+      "  static bool another = false;\n"
+      "  if (out != first) another = true;\n"
+      "  const bool right = ++calls <= 6 || another;\n"
+      "  for (std::int64_t i = 0; i < n; ++i) out[i] = right ? 2.0f * in[i] + 1.0f : 0.0f;\n}\n";
+  Order order = WithCandidate("wants_two", text);
+  for (Buffer& buffer : order.buffers) buffer.extents = {400'000};
+  order.scalars[0].value = 400'000;
   order.timing.warmup = 0;
   order.timing.iterations = 3;
+  order.timing.cold_cache = true;
+  Execution execution = Run(*Open(), order);
+  EXPECT_EQ(execution.report.outcome.kind, OutcomeKind::kMeasured)
+      << execution.report.outcome.detail;
+  order.timing.cold_cache = false;
+  execution = Run(*Open(), order);
+  EXPECT_EQ(execution.report.outcome.kind, OutcomeKind::kWrongOutput);
+  EXPECT_THAT(execution.report.outcome.detail, HasSubstr("after the last timed iteration"));
+}
+
+// Short kernels are called many times an iteration: what is timed is their calls and nothing else.
+TEST_F(HostDeviceTest, ChangesInputsBetweenIterationsAndNotWithinThem) {
+  const std::string text =
+      "#include <cstdint>\n#include <cstring>\n"
+      "extern \"C\" void settled(const float* in, float* out, std::int64_t n) {\n"
+      "  static float before[16];\n"
+      "  static std::int64_t calls = 0, changes = 0;\n"
+      "  if (std::memcmp(before, in, sizeof before) != 0) ++changes;\n"
+      "  std::memcpy(before, in, sizeof before);\n"
+      "  const bool right = ++calls < 1'000 || (changes > 10 && changes < calls / 2);\n"
+      "  for (std::int64_t i = 0; i < n; ++i) out[i] = right ? 2.0f * in[i] + 1.0f : 0.0f;\n}\n";
+  Order order = WithCandidate("settled", text);
+  for (Buffer& buffer : order.buffers) buffer.extents = {16};
+  order.scalars[0].value = 16;
+  order.timing.iterations = 50;
   const Execution execution = Run(*Open(), order);
   EXPECT_EQ(execution.report.outcome.kind, OutcomeKind::kMeasured)
       << execution.report.outcome.detail;
+}
+
+// What a kernel sees of its outputs tells it nothing.
+TEST_F(HostDeviceTest, FindsAKernelThatLooksAtWhatItsOutputsHold) {
+  const struct {
+    const char* fault;
+    const char* detail;
+    const char* where;
+  } cases[] = {
+      {"skips_over_numbers", " is ", "called again, over wrong numbers"},
+      {"skips_unless_poisoned", " is ", "after the last timed iteration of a visit, round 1"},
+      {"skips_when_poisoned", "left unwritten",
+       "after the last timed iteration of a visit, round 2"},
+  };
+  for (const auto& one : cases) {
+    const Execution execution = Run(*Open(), FaultOrder(one.fault));
+    EXPECT_EQ(execution.report.outcome.kind, OutcomeKind::kWrongOutput) << one.fault;
+    EXPECT_EQ(execution.report.outcome.arm, ArmRole::kCandidate) << one.fault;
+    EXPECT_THAT(execution.report.outcome.detail, AllOf(HasSubstr(one.detail), HasSubstr(one.where)))
+        << one.fault;
+    EXPECT_TRUE(execution.report.rounds.empty()) << "a wrong kernel's time is never judged";
+  }
+}
+
+TEST_F(HostDeviceTest, SaysOnceThatThreadsOfAKernelStillRan) {
+  // Four threads spin until the kernel has not been called for 300 ms.
+  const std::string text =
+      "#include <atomic>\n#include <chrono>\n#include <cstdint>\n#include <thread>\n"
+      "using Clock = std::chrono::steady_clock;\n"
+      "static std::atomic<Clock::rep> until;\nstatic std::atomic<int> threads;\n"
+      "extern \"C\" void restless(const float* in, float* out, std::int64_t n) {\n"
+      "  const auto now = [] { return Clock::now().time_since_epoch().count(); };\n"
+      "  until = now() + 300'000'000;\n"
+      "  while (threads < 4) {\n"
+      "    ++threads;\n"
+      "    std::thread([now] { while (now() < until) {} --threads; }).detach();\n"
+      "  }\n"
+      "  for (std::int64_t i = 0; i < n; ++i) out[i] = 2.0f * in[i] + 1.0f;\n}\n";
+  const auto device = Open();
+  // On a machine that is busy with something else they may all stand still while they are looked
+  // for.
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  Execution execution;
+  while (execution.notes.empty()) {
+    ASSERT_LT(std::chrono::steady_clock::now(), end);
+    execution = Run(*device, WithCandidate("restless", text));
+    ASSERT_EQ(execution.report.outcome.kind, OutcomeKind::kMeasured)
+        << execution.report.outcome.detail;
+  }
+  EXPECT_THAT(execution.notes, ElementsAre(HasSubstr("event=not_quiet arm=")));
+}
+
+TEST_F(HostDeviceTest, RefusesAnOrderThatDoesNotFitItsMemory) {
+  DeviceOptions options = Options();
+  options.memory_bytes = 1u << 30;
+  Result<std::unique_ptr<Device>> device = OpenHost(options);
+  ASSERT_TRUE(device);
+  // The most that an order can have: 2^33 elements.
+  const Result<Execution> execution =
+      (*device)->Execute(FaultOrder("slow", std::int64_t{1} << 32), [](Stage, ArmRole) {});
+  ASSERT_FALSE(execution);
+  EXPECT_EQ(execution.error().message,
+            "host: double_plus_one needs 229376 MiB for its buffers, input sets and references; a "
+            "runner may take 1024 MiB: give it a smaller shape");
+  EXPECT_EQ(Run(**device, FaultOrder("slow")).report.outcome.kind, OutcomeKind::kMeasured);
+}
+
+// Medians go to the coordinator, samples do not.
+TEST_F(HostDeviceTest, ReportsAsManyBytesForAThousandIterationsAsForTen) {
+  const auto device = Open();
+  const auto bytes = [&](std::uint32_t iterations) {
+    Order order = FaultOrder("slow");
+    order.timing.iterations = iterations;
+    Execution execution = Run(*device, order);
+    EXPECT_EQ(execution.report.outcome.kind, OutcomeKind::kMeasured);
+    EXPECT_EQ(execution.samples.at(0).us.size(), iterations);
+    execution.report.track = order.track;
+    execution.report.generation = order.generation;
+    execution.report.attempt = order.attempt;
+    execution.report.worker = WorkerId("here/host/0");
+    execution.report.order = Sha256(EncodeOrder(order));
+    for (const Arm& arm : order.arms) execution.report.arms.push_back(arm.role);
+    return EncodeMessage(ReportMessage{execution.report}).size();
+  };
+  bytes(10);  // builds: afterwards all objects come from the cache
+  EXPECT_EQ(bytes(10), bytes(1'000));
 }
 
 TEST_F(HostDeviceTest, FindsAKernelThatKnowsItsInputsByOneElement) {

@@ -107,6 +107,11 @@ void FillSibling(const Buffer& buffer, std::uint32_t index, std::uint64_t seed, 
   }
 }
 
+std::size_t Scaled(std::uint64_t draw, std::uint64_t count) {
+  __extension__ using Wide = unsigned __int128;
+  return static_cast<std::size_t>(static_cast<Wide>(draw) * count >> 64);
+}
+
 void Poison(void* elements, std::size_t bytes) { std::memset(elements, 0xff, bytes); }
 
 }  // namespace pawl

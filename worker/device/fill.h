@@ -26,6 +26,10 @@ void FillBuffer(const Buffer& buffer, std::uint32_t index, std::uint64_t seed, v
 // holds.
 void FillSibling(const Buffer& buffer, std::uint32_t index, std::uint64_t seed, void* elements);
 
+// In [0, count), evenly: a draw is a fraction of 2^64. In 64 bits the product would overflow from
+// 2^32 elements on.
+std::size_t Scaled(std::uint64_t draw, std::uint64_t count);
+
 // What outputs hold before a checked run: all bits set, which is NaN in f32 and f64 and -1 in
 // integers.
 void Poison(void* elements, std::size_t bytes);

@@ -47,7 +47,7 @@ double MeasureClockMhz() {
   return best;
 }
 
-void WaitUntilQuiet() {
+bool WaitUntilQuiet() {
   constexpr std::int64_t kLookNs = 200'000;
   constexpr std::int64_t kLimitNs = 100'000'000;
   const auto others = [] { return Read(CLOCK_PROCESS_CPUTIME_ID) - Read(CLOCK_THREAD_CPUTIME_ID); };
@@ -58,7 +58,8 @@ void WaitUntilQuiet() {
     const timespec look{0, kLookNs};
     ::nanosleep(&look, nullptr);
     const std::int64_t now = Read(CLOCK_MONOTONIC_RAW);
-    if ((others() - used) * 10 < now - wall || now - start > kLimitNs) return;
+    if ((others() - used) * 10 < now - wall) return true;
+    if (now - start > kLimitNs) return false;
   }
 }
 

@@ -20,7 +20,7 @@ std::int64_t ShortestSpanNs(Instrument instrument);
 double MeasureClockMhz();
 
 // Waits until the process's other threads use less than a tenth of a core, at most 100 ms: those of
-// the kernel that ran before may still spin for their next task.
-void WaitUntilQuiet();
+// the kernel that ran before may still spin for their next task. false: they still do.
+bool WaitUntilQuiet();
 
 }  // namespace pawl

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <iterator>
 #include <map>
+#include <new>
 #include <optional>
 
 #include "worker/device/host/ahead.h"
@@ -106,6 +107,25 @@ Status Validate(const Order& order) {
   return {};
 }
 
+// For its buffers' copies, its input sets and their references.
+std::uint64_t MemoryFor(const Order& order, std::uint64_t cache_bytes) {
+  std::uint64_t buffers = 0, set = 0;
+  for (const Buffer& buffer : order.buffers) {
+    const auto elements = static_cast<std::uint64_t>(buffer.Elements());
+    buffers += elements * SizeOf(buffer.dtype);
+    set += elements * (buffer.role == BufferRole::kInput ? SizeOf(buffer.dtype) : sizeof(double));
+  }
+  const std::uint64_t sets = order.input_seeds.size() + 2;  // the hidden one and the sibling
+  return Bench::CopiesOf(order, cache_bytes) * buffers + sets * set;
+}
+
+Error TooLarge(const Order& order, std::uint64_t bytes, std::uint64_t allowed) {
+  return Error{"host: " + order.operation + " needs " + std::to_string(bytes >> 20) +
+                   " MiB for its buffers, input sets and references; a runner may take " +
+                   std::to_string(allowed >> 20) + " MiB: give it a smaller shape",
+               Advice::kReject};
+}
+
 // What an order needs of one arm to call it.
 struct LoadedArm {
   Built built;
@@ -141,6 +161,7 @@ class HostDevice final : public Device {
  private:
   // Each gives false when the order is answered: an arm has failed, and execution.report.outcome
   // says how.
+  Result<std::unique_ptr<Bench>> MakeBench(const Order& order, const Progress& progress);
   Result<bool> Build(const Order& order, const Progress& progress, Execution& execution,
                      std::vector<LoadedArm>& arms);
   Result<bool> Load(const Order& order, const Progress& progress, Execution& execution,
@@ -160,6 +181,23 @@ class HostDevice final : public Device {
   std::map<std::pair<Digest, Digest>, CheckFacts> passed_;  // by (object, CheckKey)
 };
 
+// References come first, on behalf of the control: what they take is no candidate's fault.
+Result<std::unique_ptr<Bench>> HostDevice::MakeBench(const Order& order, const Progress& progress) {
+  const std::uint64_t bytes = MemoryFor(order, machine_.cache_bytes);
+  const std::uint64_t allowed =
+      options_.memory_bytes > 0 ? options_.memory_bytes : machine_.memory_bytes / 4 * 3;
+  if (bytes > allowed) return TooLarge(order, bytes, allowed);
+  const ArmRole control = order.arms.empty() ? ArmRole::kCommitted : order.arms.front().role;
+  progress(Stage::kCheck, control);
+  try {
+    Result<OrderSets> sets = sets_.Of(order, [&] { progress(Stage::kCheck, control); });
+    if (!sets) return sets.error();
+    return Bench::Make(order, std::move(*sets), machine_.cache_bytes);
+  } catch (const std::bad_alloc&) {
+    return TooLarge(order, bytes, allowed);  // something else has a part of what it may take
+  }
+}
+
 Result<Execution> HostDevice::Execute(const Order& order, const Progress& progress) {
   if (Status valid = Validate(order); !valid) return valid.error();
   Execution execution;
@@ -171,12 +209,7 @@ Result<Execution> HostDevice::Execute(const Order& order, const Progress& progre
   if (!go_on) return go_on.error();
   if (!*go_on) return execution;
 
-  // References come first, on behalf of the control: what they take is no candidate's fault.
-  const ArmRole control = order.arms.empty() ? ArmRole::kCommitted : order.arms.front().role;
-  progress(Stage::kCheck, control);
-  Result<OrderSets> sets = sets_.Of(order, [&] { progress(Stage::kCheck, control); });
-  if (!sets) return sets.error();
-  Result<std::unique_ptr<Bench>> bench = Bench::Make(order, std::move(*sets), machine_.cache_bytes);
+  Result<std::unique_ptr<Bench>> bench = MakeBench(order, progress);
   if (!bench) return bench.error();
   go_on = Load(order, progress, execution, arms);
   if (!go_on) return go_on.error();
@@ -256,31 +289,37 @@ Result<bool> HostDevice::Load(const Order& order, const Progress& progress, Exec
 bool HostDevice::Check(const Order& order, const Progress& progress, Execution& execution,
                        const std::vector<LoadedArm>& arms, Bench& bench) {
   const Digest check_key = CheckKey(order);
-  std::vector<const InputSet*> sets;
-  for (const auto& set : bench.sets().timed) sets.push_back(set.get());
-  sets.push_back(bench.sets().hidden.get());
+  std::vector<std::pair<const InputSet*, OutputsBefore>> calls;
+  for (const auto& set : bench.sets().timed) calls.emplace_back(set.get(), OutputsBefore::kNaN);
+  const InputSet* const hidden = bench.sets().hidden.get();
+  calls.emplace_back(hidden, OutputsBefore::kNaN);
+  calls.emplace_back(hidden, OutputsBefore::kNumbers);
   for (std::size_t i = 0; i < arms.size(); ++i) {
     const ArmRole role = order.arms[i].role;
     const std::pair<Digest, Digest> key(arms[i].built.digest, check_key);
-    const auto before = passed_.find(key);
-    if (role != ArmRole::kCandidate && before != passed_.end()) {
-      execution.report.checks.push_back(before->second);
+    const auto earlier = passed_.find(key);
+    if (role != ArmRole::kCandidate && earlier != passed_.end()) {
+      execution.report.checks.push_back(earlier->second);
       execution.report.checks.back().arm = role;
       continue;
     }
     CheckFacts facts;
     facts.arm = role;
     facts.passed = true;
-    for (const InputSet* set : sets) {
+    for (const auto& [set, before] : calls) {
       progress(Stage::kCheck, role);
-      const CallCheck check = bench.Check(arms[i].call, *set);
+      const CallCheck check = bench.Check(arms[i].call, *set, before);
       facts.passed = check.passed;
       facts.elements += check.elements;
       facts.wrong += check.wrong;
       facts.max_abs_error = std::max(facts.max_abs_error, check.max_abs_error);
       if (check.passed) continue;
       facts.detail = check.detail;
-      if (set == sets.back()) facts.detail += " (on the hidden input set)";
+      if (before == OutputsBefore::kNumbers) {
+        facts.detail += " (called again, over wrong numbers in its outputs)";
+      } else if (set == hidden) {
+        facts.detail += " (on the hidden input set)";
+      }
       break;
     }
     execution.report.checks.push_back(facts);
@@ -306,6 +345,11 @@ bool HostDevice::Rounds(const Order& order, const Progress& progress, Execution&
       facts.elements += visit.check.elements;
       facts.wrong += visit.check.wrong;
       facts.max_abs_error = std::max(facts.max_abs_error, visit.check.max_abs_error);
+      if (!visit.quiet && execution.notes.empty()) {
+        execution.notes.push_back("event=not_quiet arm=" + std::string(Name(role)) +
+                                  " round=" + std::to_string(round + 1) +
+                                  " why=\"threads of an earlier kernel still ran after 100 ms\"");
+      }
       medians.visits.push_back({planned.arm, planned.input_set, Median(visit.us), visit.clock_mhz});
       execution.samples.push_back(
           {round, plan.recorded, role, planned.input_set, visit.clock_mhz, std::move(visit.us)});
