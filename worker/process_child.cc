@@ -1,6 +1,5 @@
 #include "worker/process_child.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
@@ -19,10 +18,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <vector>
 
 #include "schema/codec.h"
+#include "worker/descendants.h"
 #include "worker/frames.h"
 
 extern char** environ;
@@ -59,40 +58,6 @@ std::string HowItEnded(int wait_status) {
     return "signal " + std::to_string(number) + " (" + name + ")";
   }
   return "exit code " + std::to_string(WEXITSTATUS(wait_status));
-}
-
-// The session of a process, from /proc/PID/stat: "pid (any name) state ppid pgrp session ...".
-pid_t SessionOf(const std::string& pid) {
-  std::ifstream file("/proc/" + pid + "/stat");
-  std::string text;
-  if (!std::getline(file, text)) return -1;
-  const std::size_t name_end = text.rfind(')');
-  if (name_end == std::string::npos) return -1;
-  char state = 0;
-  int session = 0;
-  if (std::sscanf(text.c_str() + name_end + 1, " %c %*d %*d %d", &state, &session) != 2 ||
-      state == 'Z') {
-    return -1;
-  }
-  return session;
-}
-
-// SIGKILL for every live process of the session, until a pass finds none: compilers run in groups
-// of their own, and one of them may be forking while we look.
-void KillSession(pid_t session) {
-  for (int pass = 0; pass < 20; ++pass) {
-    bool found = false;
-    DIR* processes = ::opendir("/proc");
-    if (processes == nullptr) return;
-    while (const dirent* entry = ::readdir(processes)) {
-      if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
-      if (SessionOf(entry->d_name) != session) continue;
-      const auto pid = static_cast<pid_t>(std::atoi(entry->d_name));
-      if (::kill(pid, SIGKILL) == 0) found = true;
-    }
-    ::closedir(processes);
-    if (!found) return;
-  }
 }
 
 class ProcessChild final : public Child {
@@ -163,6 +128,8 @@ class ProcessChild final : public Child {
     Flush();
     if (std::optional<Frame> frame = ReadFrame()) {
       Result<ChildEvent> event = Decode(*frame);
+      // What a kernel has left running would disturb what is measured next.
+      if (frame->tag == 'R' || frame->tag == 'E') EndEscaped(pid_);
       if (event) return *event;
       damage_ = event.error().message;
     }
@@ -237,6 +204,7 @@ Status ProcessChild::Spawn() {
   posix_spawnattr_setsigdefault(&attributes, &all);
   posix_spawnattr_setflags(&attributes,
                            POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  AdoptOrphans();
   const int spawned =
       ::posix_spawn(&pid_, options_.program.c_str(), &actions, &attributes, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
@@ -339,13 +307,22 @@ ChildExit ProcessChild::Reap() {
     pollfd process{pidfd_.get(), POLLIN, 0};
     ::poll(&process, 1, 2'000);  // a socket is closed a little before its process is gone
   }
-  int wait_status = 0;
-  const bool by_itself = ::waitpid(pid_, &wait_status, WNOHANG) == pid_;
+  // Its number stays its own, and so does that of its group and session, until it is reaped at the
+  // very end. What it leaves behind is ours once it has ended.
+  const auto ended = [this](int how) {
+    siginfo_t info{};
+    int failed = 0;
+    do {
+      failed = ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT | how);
+    } while (failed != 0 && errno == EINTR);
+    return failed == 0 && info.si_pid == pid_;
+  };
+  const bool by_itself = ended(WNOHANG);
   ::kill(-pid_, SIGKILL);
-  KillSession(pid_);
-  if (!by_itself) {
-    while (::waitpid(pid_, &wait_status, 0) < 0 && errno == EINTR) {
-    }
+  ended(0);
+  EndAllOf(pid_);
+  int wait_status = 0;
+  while (::waitpid(pid_, &wait_status, 0) < 0 && errno == EINTR) {
   }
   exit.how = damage_.empty() ? HowItEnded(wait_status) : damage_;
   if (const std::string words = LastWords(); by_itself && !words.empty()) {

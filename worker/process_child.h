@@ -2,8 +2,9 @@
 // The child as a real process: spawned from a program (normally this one again), spoken to over a
 // socketpair, watched by a pidfd, killed with everything it started.
 //
-// 1. After Kill() and after a ChildExit the runner is reaped, and every process of its session has
-//    been sent SIGKILL: compilers, and whatever a kernel forked.
+// 1. After Kill() and after a ChildExit the runner is reaped, and everything it started is killed:
+//    compilers, and whatever a kernel forked, also into a session of its own; that is killed after
+//    every order too. This process adopts orphans for it (worker/descendants.h).
 // 2. What a runner sends is bounded and checked; one that sends damage is killed: an exit.
 // 3. What kernels print goes to a memory file of 64 KiB, never to the agent's terminal; its last
 //    line is part of ChildExit::how.

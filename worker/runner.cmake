@@ -16,8 +16,8 @@ set_source_files_properties(device/compare.cc device/fill.cc device/host/clock.c
   device/host/machine.cc PROPERTIES COMPILE_OPTIONS -O3 SKIP_PRECOMPILE_HEADERS ON)
 
 pawl_library(pawl_runner
-  SOURCES device.cc evidence.cc frames.cc process_child.cc runner.cc
-  HEADERS child.h evidence.h frames.h process_child.h runner.h
+  SOURCES descendants.cc device.cc evidence.cc frames.cc process_child.cc runner.cc
+  HEADERS child.h descendants.h evidence.h frames.h process_child.h runner.h
   LINK pawl_schema LINK_PRIVATE pawl_host_device pawl_replay PkgConfig::ZSTD nlohmann_json::nlohmann_json)
 # GCC 12 sees out-of-bounds copies in "literal" + std::string that are not there (PR 105329).
 set_source_files_properties(device.cc PROPERTIES COMPILE_OPTIONS

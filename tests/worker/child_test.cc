@@ -251,6 +251,46 @@ TEST_F(RunnerChild, KillsWhatAKernelHasForked) {
   EXPECT_EQ(in_session(runner), 0);
 }
 
+// A forked process has its runner's command line, and that this test's folder.
+int CountOf(const std::string& folder) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream file(entry.path() / "cmdline");
+    std::string text;
+    std::getline(file, text);
+    if (text.find(folder) != std::string::npos) ++count;
+  }
+  return count;
+}
+
+TEST_F(RunnerChild, KillsWhatHasLeftTheSessionAfterItsOrder) {
+  const std::unique_ptr<Child> child = Make();
+  ASSERT_TRUE(child->Start());
+  ASSERT_TRUE(child->Send(FaultOrder("leaves_a_session")));
+  const Story begun = Follow(*child, Stage::kRun);
+  ASSERT_FALSE(begun.stages.empty()) << begun.Text();
+  // Both of its parents and both of its sessions are gone by and by, but it is there.
+  for (int look = 0; look < 1'000 && CountOf(folder_.path()) != 2; ++look) ::poll(nullptr, 0, 5);
+  ASSERT_EQ(CountOf(folder_.path()), 2);
+  const Story story = Follow(*child);
+  ASSERT_TRUE(story.done) << story.Text();
+  EXPECT_EQ(story.done->report.outcome.kind, OutcomeKind::kMeasured) << story.Text();
+  EXPECT_TRUE(child->Running());
+  EXPECT_EQ(CountOf(folder_.path()), 1) << "the runner itself";
+}
+
+TEST_F(RunnerChild, KillsWhatHasLeftTheSessionWithTheRunner) {
+  const std::unique_ptr<Child> child = Make();
+  ASSERT_TRUE(child->Start());
+  ASSERT_TRUE(child->Send(FaultOrder("leaves_a_session")));
+  const Story story = Follow(*child, Stage::kRun);
+  ASSERT_FALSE(story.stages.empty()) << story.Text();
+  for (int look = 0; look < 1'000 && CountOf(folder_.path()) != 2; ++look) ::poll(nullptr, 0, 5);
+  ASSERT_EQ(CountOf(folder_.path()), 2);
+  child->Kill();
+  EXPECT_EQ(CountOf(folder_.path()), 0);
+}
+
 TEST_F(RunnerChild, ReportsWrongValuesWithTheWorstElement) {
   const Report report = Reported("wrong_value");
   EXPECT_EQ(report.outcome.kind, OutcomeKind::kWrongOutput);
