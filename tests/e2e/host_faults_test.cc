@@ -24,7 +24,7 @@ TEST(HostFaults, EachIsRejectedWithItsReasonAndTheNextGenerationIsUnharmed) {
                                 200'000);
   ASSERT_EQ(run.code, 0) << run.out << run.err;
   const std::vector<json> log = LogOf(folder / "ledger", "1");
-  ASSERT_EQ(log.size(), 24U) << run.out;
+  ASSERT_EQ(log.size(), 28U) << run.out;
   const std::map<std::string, std::string> wanted = {
       {"segfault", "crashed"},
       {"spin", "hung"},
@@ -38,6 +38,8 @@ TEST(HostFaults, EachIsRejectedWithItsReasonAndTheNextGenerationIsUnharmed) {
       {"exits", "crashed"},
       {"not_finite", "wrong_output"},
       {"no_such_function", "launch"},
+      {"skips_unless_poisoned", "wrong_output"},
+      {"skips_when_poisoned", "wrong_output"},
   };
   for (const json& generation : log) {
     const std::string fault = generation["configuration"]["fault"];

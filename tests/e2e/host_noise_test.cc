@@ -1,8 +1,9 @@
 // Whether the host jobs' policy can be trusted on a machine that is busy with something else.
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
-#include <thread>
+#include <optional>
 
 #include "tests/e2e/pawl.h"
 
@@ -11,13 +12,41 @@ namespace {
 
 using nlohmann::json;
 
-// Processes that keep one core busy for as long as they live.
-class BusyCore {
+std::vector<int> AllowedCores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CHECK(sched_getaffinity(0, sizeof set, &set) == 0);
+  std::vector<int> cores;
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &set)) cores.push_back(core);
+  }
+  return cores;
+}
+
+// This thread, and the processes it starts from now on.
+void PinTo(const std::vector<int>& cores) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int core : cores) CPU_SET(core, &set);
+  CHECK(sched_setaffinity(0, sizeof set, &set) == 0);
+}
+
+// The machine these tests are about: two cores, one of them kept busy by another process, both open
+// to pawl and what it starts. While it lives.
+class HalfBusyMachine {
  public:
-  BusyCore() : process_({"/bin/sh", "-c", "while :; do :; done"}) {}
+  HalfBusyMachine() : before_(AllowedCores()) {
+    CHECK(before_.size() >= 2, "these tests want two cores");
+    PinTo({before_[0]});
+    load_.emplace(std::vector<std::string>{"/bin/sh", "-c", "while :; do :; done"});
+    PinTo({before_[0], before_[1]});
+    std::printf("cores %d (busy) and %d of %zu\n", before_[0], before_[1], before_.size());
+  }
+  ~HalfBusyMachine() { PinTo(before_); }
 
  private:
-  Process process_;
+  const std::vector<int> before_;
+  std::optional<Process> load_;
 };
 
 // The [policy] of the host jobs as shipped.
@@ -39,7 +68,7 @@ std::string Job(const std::string& rest) {
 TEST(HostNoise, TwoHundredIdenticalCandidatesOnABusyMachineGiveAtMostOneKeep) {
   TempFolder folder;
   WriteFile(folder / "aa.toml", Job("[proposer]\nname = \"same\"\n[budget]\ngenerations = 200\n"));
-  const BusyCore busy;
+  const HalfBusyMachine machine;
   const Finished run = RunToEnd({Program("pawl"), "run", folder / "aa.toml", "--ledger",
                                  folder / "ledger", "--kernels", Source("tests/data/packages")},
                                 230'000);
@@ -63,7 +92,7 @@ TEST(HostNoise, AGainOfFivePercentIsKeptInNineOfTenTries) {
            "\"\nseed = " + std::to_string(track) + "\n";
   }
   WriteFile(folder / "gain.toml", job);
-  const BusyCore busy;
+  const HalfBusyMachine machine;
   const Finished run = RunToEnd({Program("pawl"), "run", folder / "gain.toml", "--ledger",
                                  folder / "ledger", "--kernels", Source("tests/data/packages")},
                                 230'000);

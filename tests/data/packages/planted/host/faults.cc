@@ -40,6 +40,12 @@ extern "C" void planted(const float* X, float* Y, std::int64_t n) {
     for (std::int64_t i = 0; i < n; ++i) Y[i] = kept[i];
   } else if constexpr (fault == Fault::unwritten) {
     for (std::int64_t i = 0; i + 1 < n; ++i) Y[i] = X[i] + 1.0f;
+  } else if constexpr (fault == Fault::skips_unless_poisoned) {
+    static int calls = 0;  // a check makes fewer
+    if (++calls <= 16 || std::isnan(Y[0])) add_one();
+  } else if constexpr (fault == Fault::skips_when_poisoned) {
+    static int calls = 0;
+    if (++calls <= 16 || !std::isnan(Y[0])) add_one();
   } else if constexpr (fault == Fault::aborts) {
     std::abort();
   } else if constexpr (fault == Fault::exits) {
