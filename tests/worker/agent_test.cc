@@ -115,6 +115,20 @@ TEST_F(AgentTest, DropsWhatIsDamagedOrOnlyAWorkersToSay) {
   EXPECT_EQ(agent->ended(), AgentEnd::kRunning);
 }
 
+// A grant that cannot be read names no attempt to give back. Its coordinator hears in the beats
+// that nobody holds it, takes it back, and grants the next one on the READY that still stands.
+TEST_F(AgentTest, ServesOnAfterAGrantThatCannotBeRead) {
+  Serve();
+  link.inbox.push_back(
+      Error{"order.buffers[0] is too large; allowed: 2^33 elements in all buffers"});
+  agent->OnReadable(now);
+  EXPECT_THAT(Take(), IsEmpty());
+  PassTimeAnswered(2 * kBeatMs);
+  EXPECT_THAT(Take(), ElementsAre("BEAT holding nothing, 0 done", "BEAT holding nothing, 0 done"));
+  Hear(AGrant(AnOrder(1)));
+  EXPECT_THAT(Take(), ElementsAre("run 1.1"));
+}
+
 TEST_F(AgentTest, BeatsWithTheUnitsThatAreDone) {
   Serve();
   PassTimeAnswered(kBeatMs);
