@@ -7,6 +7,8 @@
 #include <spdlog/spdlog.h>
 #include <sys/random.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -15,6 +17,7 @@
 #include <charconv>
 #include <climits>
 #include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -28,6 +31,7 @@
 #include <system_error>
 #include <vector>
 
+#include "schema/digest.h"
 #include "worker/agent.h"
 #include "worker/device.h"
 #include "worker/evidence.h"
@@ -174,6 +178,32 @@ Result<std::unique_ptr<Spool>> OpenSpool(const Options& options) {
   }
 }
 
+// Two workers of one name would be taken for one that was started again, by turns, and neither
+// would finish anything. So a name is taken by an abstract socket, which goes with its process; one
+// for each coordinator, as workers of other coordinators may have the same. Returns its descriptor.
+Result<int> TakeName(const WorkerId& worker, const std::string& endpoint) {
+  const int taken = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (taken < 0) return Error{std::string("socket: ") + std::strerror(errno)};
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string name =
+      "pawl-worker/" + Sha256(worker.value + '\n' + endpoint).Hex();  // a first byte of 0: abstract
+  std::memcpy(address.sun_path + 1, name.data(), name.size());
+  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  const std::int64_t until = NowMs() + kSlotWaitMs;
+  while (bind(taken, reinterpret_cast<const sockaddr*>(&address), length) != 0) {
+    if (errno != EADDRINUSE || NowMs() >= until) {
+      const std::string why = errno == EADDRINUSE ? "a worker of that name is there already; give "
+                                                    "this one another --slot"
+                                                  : std::strerror(errno);
+      close(taken);
+      return Error{"worker " + worker.value + " at " + endpoint + ": " + why};
+    }
+    poll(nullptr, 0, kSlotPauseMs);
+  }
+  return taken;
+}
+
 // Signals come as reads of a descriptor; nothing is interrupted. Before any thread is started.
 int StopSignals() {
   sigset_t stops;
@@ -216,6 +246,8 @@ int Work(const Options& options) {
   agent_options.worker = WorkerId(agent_options.host.substr(0, 64) + "/" + Slug(options.device) +
                                   "/" + std::to_string(options.slot));
   agent_options.boot = *boot;
+  const Result<int> name = TakeName(agent_options.worker, options.endpoint);  // until we end
+  if (!name) return Fail(name.error().message);
   agent_options.version = PAWL_VERSION;
   agent_options.reorders_per_child = options.orders_per_runner;
   spdlog::info("event=start worker={} boot={} version={} connect={} state={}",

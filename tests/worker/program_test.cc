@@ -266,6 +266,29 @@ TEST_F(WorkerProgram, RefusesASlotThatIsTaken) {
   EXPECT_THAT(second.Output(), AllOf(HasSubstr("another worker has it open"), HasSubstr("--slot")));
 }
 
+TEST_F(WorkerProgram, RefusesANameThatIsTakenAlsoInAnotherStateFolder) {
+  std::optional<Worker> first(std::in_place, Arguments(), Log());
+  const Hello hello = Expect<Hello>();
+  std::vector<std::string> arguments = Arguments();
+  arguments.back() = folder_ + "/other";
+  {
+    Worker second(arguments, folder_ + "/second");
+    EXPECT_EQ(second.Wait(), 3);
+    EXPECT_THAT(second.Output(), ::testing::EndsWith("pawl-worker: worker " + hello.worker.value +
+                                                     " at " + endpoint_ +
+                                                     ": a worker of that name is there already; "
+                                                     "give this one another --slot\n"));
+  }
+  // Another slot is another name, and a name is free once its worker is gone.
+  Worker beside({arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5],
+                 "--slot", "1"},
+                folder_ + "/beside");
+  EXPECT_THAT(Expect<Hello>().worker.value, ::testing::EndsWith("/1"));
+  first.reset();
+  Worker again(arguments, folder_ + "/again");
+  EXPECT_EQ(Expect<Hello>().worker, hello.worker);
+}
+
 TEST_F(WorkerProgram, SaysInOneLineWhatIsWrongWithItsOptions) {
   const struct {
     std::vector<std::string> arguments;
