@@ -77,8 +77,17 @@ struct Table::State {
     if (std::find(asked.begin(), asked.end(), key) == asked.end()) asked.emplace_back(key);
     return Find(key);
   }
+  // A key near it that nobody has asked for is what it was misspelt as.
   Error Missing(std::string_view key) const {
-    return Error{place.Text() + ": key '" + std::string(key) + "' is missing"};
+    std::vector<std::string> strays;
+    for (const Entry& entry : entries) {
+      if (std::find(asked.begin(), asked.end(), entry.key) == asked.end())
+        strays.push_back(entry.key);
+    }
+    const std::string nearest = Nearest(key, strays);
+    const std::string missing = ": key '" + std::string(key) + "' is missing";
+    if (nearest.empty()) return Error{place.Text() + missing};
+    return Error{Find(nearest)->place.Text() + missing + "; nearest here is '" + nearest + "'"};
   }
   static Error Wrong(const Entry& entry, std::string_view wanted) {
     return Error{entry.place.Text() + ": " + entry.key + " is " + Describe(entry.node) + "; " +
@@ -190,6 +199,10 @@ std::vector<std::string> Table::Keys() const {
   std::vector<std::string> keys;
   for (const State::Entry& entry : state_->entries) keys.push_back(entry.key);
   return keys;
+}
+
+void Table::Know(const std::vector<std::string>& keys) {
+  for (const std::string& key : keys) (void)state_->Ask(key);
 }
 
 bool Table::Has(std::string_view key) const { return state_->Find(key) != nullptr; }
@@ -418,6 +431,7 @@ Result<std::string> ReadText(const std::string& path) {
   if (!std::filesystem::is_regular_file(status)) return Error{path + ": not a file"};
   const std::uintmax_t size = std::filesystem::file_size(path, failed);
   if (failed) return Error{path + ": " + failed.message()};
+  if (size == 0) return Error{path + ": is empty"};
   if (size > kLargestFile) {
     return Error{path + ": " + std::to_string(size) + " bytes; at most " +
                  std::to_string(kLargestFile) + " are read"};

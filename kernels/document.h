@@ -34,10 +34,12 @@ class Table {
   const Place& place() const;
   std::vector<std::string> Keys() const;  // in file order
   bool Has(std::string_view key) const;
+  // Marks keys as known before they are read: a missing one is not taken for another of them misspelt.
+  void Know(const std::vector<std::string>& keys);
   Place PlaceOf(std::string_view key) const;  // of the key, or of the table when it is absent
 
   // Each marks the key as known, whether or not it is there. Wrong type: an error. `optional` calls give
-  // nullopt when it is absent; the others an error that says it is missing.
+  // nullopt when it is absent; the others an error that says it is missing, and what it may be misspelt as.
   Result<std::string> String(std::string_view key);
   Result<std::int64_t> Integer(std::string_view key, std::int64_t low, std::int64_t high);
   Result<double> Number(std::string_view key, double low, double high);  // integers too
@@ -70,7 +72,7 @@ class Table {
 Result<std::shared_ptr<Table>> ParseToml(std::string_view text, const std::string& file);
 Result<std::shared_ptr<Table>> ReadToml(const std::string& path);
 
-// A file's bytes (4 MiB at most). Errors: "PATH: no such file" and the like.
+// A file's bytes (some, and 4 MiB at most). Errors: "PATH: no such file", "PATH: is empty" and the like.
 Result<std::string> ReadText(const std::string& path);
 
 // Control characters, of quoted input, as spaces: messages are one line.

@@ -144,6 +144,7 @@ Status ReadTensor(Table& table, Operation& operation) {
 Status ReadCheck(Table& table, Operation& operation) {
   const Result<std::shared_ptr<Table>> check = table.Sub("check");
   if (!check) return check.error();
+  (*check)->Know({"rtol", "atol"});
   const Result<double> rtol = (*check)->Number("rtol", 0, kLargestTolerance);
   if (!rtol) return rtol.error();
   const Result<double> atol = (*check)->Number("atol", 0, kLargestTolerance);

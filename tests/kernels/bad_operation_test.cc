@@ -30,7 +30,10 @@ const std::vector<Mistake>& Mistakes() {
       {kOp, "name    = \"saxpy\"", "", "saxpy/operation.toml: key 'name' is missing"},
       {kOp, "\"saxpy\"", "\"2axpy\"",
        "saxpy/operation.toml:1: '2axpy' cannot be the name of an operation"},
-      {kOp, "summary", "sumary", "saxpy/operation.toml: key 'summary' is missing"},
+      {kOp, "summary", "sumary",
+       "saxpy/operation.toml:2: key 'summary' is missing; nearest here is 'sumary'"},
+      {kOp, "rtol", "rtoll",
+       "saxpy/operation.toml:21: key 'rtol' is missing; nearest here is 'rtoll'"},
       {kOp, "[check]", "colour = 'blue'\n[check]",
        "saxpy/operation.toml:20: unknown key 'colour'; "
        "known are name, role, dtype, extents, fill"},
@@ -165,7 +168,7 @@ const std::vector<Mistake>& Mistakes() {
        "'block.m'; known are rows, width, unroll, fused, order, block.m, block.n, threads, lanes, "
        "chunks"},
       {kSt, "need = \"rows % block.m == 0\"", "ned = \"rows % block.m == 0\"",
-       "saxpy/host/chunk.toml:22: key 'need' is missing"},
+       "saxpy/host/chunk.toml:23: key 'need' is missing; nearest here is 'ned'"},
       {kSt, "order == 'rows'", "order == 'row'",
        "saxpy/host/chunk.toml:27: in 'order == 'row' || unroll < 4': order is never 'row'; nearest "
        "is "

@@ -79,6 +79,15 @@ TEST(Document, SaysWhereAndWhatWasSeenAndWanted) {
   EXPECT_EQ(MessageOf(table->String("operation")), "job.toml: key 'operation' is missing");
 }
 
+TEST(Document, AMissingKeyNamesTheOneItWasMisspeltAsAndNoneThatIsKnown) {
+  const auto table = Parsed("name = 'x'\nsumary = 'y'\n[check]\natol = 1\n");
+  EXPECT_EQ(MessageOf(table->String("summary")),
+            "job.toml:2: key 'summary' is missing; nearest here is 'sumary'");
+  const auto check = *table->Sub("check");
+  check->Know({"rtol", "atol"});
+  EXPECT_EQ(MessageOf(check->Number("rtol", 0, 1)), "job.toml:3: key 'rtol' is missing");
+}
+
 TEST(Document, RefusesAnUnknownKeyWithTheNearestKnownOne) {
   const auto table = Parsed("[budget]\nstale = 3\ngenrations = 20\n");
   const auto budget = *table->Sub("budget");
@@ -139,6 +148,9 @@ TEST(Document, SurvivesDeepNesting) {
 
 TEST(Document, NamesAFileThatCannotBeRead) {
   EXPECT_EQ(MessageOf(ReadToml("/nonexistent/job.toml")), "/nonexistent/job.toml: no such file");
+  const std::string empty = testing::TempDir() + "empty.toml";
+  std::ofstream(empty).close();
+  EXPECT_EQ(MessageOf(ReadToml(empty)), empty + ": is empty");
   EXPECT_EQ(MessageOf(ReadToml("/tmp")), "/tmp: not a file");
   const std::string path = testing::TempDir() + "/pawl_document_test.toml";
   std::ofstream(path) << "a = 1\n";
