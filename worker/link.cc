@@ -1,7 +1,6 @@
 #include "worker/link.h"
 
 #include <sys/epoll.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,6 +12,7 @@
 #include <zmq.hpp>
 
 #include "schema/codec.h"
+#include "schema/endpoint.h"
 
 namespace pawl {
 namespace {
@@ -24,64 +24,6 @@ constexpr int kHeartbeatMs =
     10'000;  // of ZMTP: reaps half-open TCP. Whether the peer works, BEAT tells
 constexpr int kHeartbeatTimeoutMs = 30'000;
 constexpr int kByeLingerMs = 500;
-
-Error Refused(const std::string& endpoint, const std::string& why) {
-  return Error{"endpoint \"" + endpoint + "\": " + why +
-               "; give ipc:///absolute/path or tcp://127.0.0.1:PORT"};
-}
-
-bool IsLoopback(std::string_view host) {
-  if (host == "localhost" || host == "[::1]") return true;
-  // 127.0.0.0/8, each part a decimal number below 256.
-  int parts = 0;
-  std::string_view rest = host;
-  while (true) {
-    const std::size_t dot = rest.find('.');
-    const std::string_view part = rest.substr(0, dot);
-    if (part.empty() || part.size() > 3) return false;
-    int number = 0;
-    for (const char c : part) {
-      if (c < '0' || c > '9') return false;
-      number = number * 10 + (c - '0');
-    }
-    if (number > 255 || (parts == 0 && number != 127)) return false;
-    ++parts;
-    if (dot == std::string_view::npos) break;
-    rest.remove_prefix(dot + 1);
-  }
-  return parts == 4;
-}
-
-Status CheckEndpoint(const std::string& endpoint) {
-  const std::string_view text = endpoint;
-  if (text.substr(0, 6) == "ipc://") {
-    const std::string_view path = text.substr(6);
-    if (path.empty()) return Refused(endpoint, "no path");
-    // An abstract socket has no permissions: every user of the machine could answer on it.
-    if (path[0] == '@') return Refused(endpoint, "abstract sockets are open to every user");
-    if (path.size() >= sizeof(sockaddr_un{}.sun_path)) {
-      return Refused(endpoint, "the path is " + std::to_string(path.size()) +
-                                   " bytes long, at most " +
-                                   std::to_string(sizeof(sockaddr_un{}.sun_path) - 1) + " fit");
-    }
-    return {};
-  }
-  if (text.substr(0, 6) != "tcp://") return Refused(endpoint, "neither ipc:// nor tcp://");
-  const std::string_view address = text.substr(6);
-  const std::size_t colon = address.rfind(':');
-  if (colon == std::string_view::npos) return Refused(endpoint, "no port");
-  if (!IsLoopback(address.substr(0, colon))) {
-    return Refused(endpoint, "not a loopback address, and there are no keys to go further with");
-  }
-  int port = 0;
-  for (const char c : address.substr(colon + 1)) {
-    if (c < '0' || c > '9') return Refused(endpoint, "the port is not a number");
-    port = port * 10 + (c - '0');
-    if (port > 65'535) break;
-  }
-  if (port < 1 || port > 65'535) return Refused(endpoint, "the port is not between 1 and 65535");
-  return {};
-}
 
 class ZmqLink final : public Link {
  public:
@@ -128,7 +70,7 @@ class ZmqLink final : public Link {
       monitor_ = std::move(monitor);
       return {};
     } catch (const zmq::error_t& error) {
-      return Refused(endpoint_, error.what());
+      return Error{"endpoint \"" + endpoint_ + "\": " + error.what()};
     }
   }
 
@@ -222,7 +164,8 @@ class ZmqLink final : public Link {
 }  // namespace
 
 Result<std::unique_ptr<Link>> ConnectLink(const std::string& endpoint) {
-  if (const Status checked = CheckEndpoint(endpoint); !checked) return checked.error();
+  if (const Status checked = CheckEndpoint(endpoint, EndpointUse::kConnect); !checked)
+    return checked.error();
   auto link = std::make_unique<ZmqLink>(endpoint);
   if (const Status opened = link->Open(); !opened) return opened.error();
   return std::unique_ptr<Link>(std::move(link));

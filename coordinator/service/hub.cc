@@ -7,21 +7,14 @@
 #include <zmq.hpp>
 
 #include "schema/codec.h"
+#include "schema/endpoint.h"
 
 namespace pawl {
 namespace {
 
-constexpr int kSendQueue = 64;            // messages a peer may lag behind before it loses one
-constexpr int kHandshakeMs = 2'000;       // silent or foreign connections are dropped after this
-constexpr int kPingMs = 10'000;           // ZMTP pings reap half-open TCP connections
-constexpr std::size_t kMaxIpcPath = 107;  // sockaddr_un
-
-bool IsLoopback(const std::string& endpoint) {
-  if (endpoint.starts_with("tcp://[::1]:") || endpoint.starts_with("tcp://localhost:")) return true;
-  if (!endpoint.starts_with("tcp://127.")) return false;
-  const std::string host = endpoint.substr(6, endpoint.rfind(':') - 6);
-  return host.find_first_not_of("0123456789.") == std::string::npos;
-}
+constexpr int kSendQueue = 64;       // messages a peer may lag behind before it loses one
+constexpr int kHandshakeMs = 2'000;  // silent or foreign connections are dropped after this
+constexpr int kPingMs = 10'000;      // ZMTP pings reap half-open TCP connections
 
 }  // namespace
 
@@ -31,22 +24,18 @@ struct Hub::State {
   std::string endpoint;
 };
 
+std::string EndpointIn(const std::string& ledger_folder) {
+  return "ipc://" + (std::filesystem::absolute(ledger_folder) / "socket").string();
+}
+
 Hub::Hub(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Hub::~Hub() = default;
 
 const std::string& Hub::endpoint() const { return state_->endpoint; }
 
 Result<std::unique_ptr<Hub>> Hub::Bind(const std::string& endpoint) {
-  const bool ipc = endpoint.starts_with("ipc://");
-  if (!ipc && !IsLoopback(endpoint)) {
-    return Error{"cannot listen on '" + endpoint +
-                 "': without keys only ipc:// and loopback tcp:// addresses are allowed; use "
-                 "ipc://PATH or tcp://127.0.0.1:PORT"};
-  }
-  if (ipc && endpoint.size() - 6 > kMaxIpcPath) {
-    return Error{"cannot listen on '" + endpoint + "': the path has " +
-                 std::to_string(endpoint.size() - 6) + " characters, at most " +
-                 std::to_string(kMaxIpcPath) + " are allowed; use a shorter one"};
+  if (Status checked = CheckEndpoint(endpoint, EndpointUse::kListen); !checked) {
+    return Error{"cannot listen: " + checked.error().message};
   }
   auto state = std::make_unique<State>();
   try {
@@ -56,6 +45,9 @@ Result<std::unique_ptr<Hub>> Hub::Bind(const std::string& endpoint) {
     state->socket.set(zmq::sockopt::sndhwm, kSendQueue);
     state->socket.set(zmq::sockopt::handshake_ivl, kHandshakeMs);
     state->socket.set(zmq::sockopt::heartbeat_ivl, kPingMs);
+    if (endpoint.find("[::1]") != std::string::npos) {
+      state->socket.set(zmq::sockopt::ipv6, true);
+    }
     state->socket.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(kMaxMessageBytes));
     const mode_t old_mask = ::umask(0077);  // the socket file: its user only
     try {

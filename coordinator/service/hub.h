@@ -21,6 +21,9 @@ struct Received {
   bool other_version = false;  // the frame is pawl's, of another protocol version
 };
 
+// Where a coordinator listens that was given no address: in its ledger's folder.
+std::string EndpointIn(const std::string& ledger_folder);
+
 class Hub {
  public:
   // "ipc:///run/user/0/pawl.sock", "tcp://127.0.0.1:5577", "tcp://127.0.0.1:*".

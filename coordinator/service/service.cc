@@ -3,8 +3,6 @@
 #include <poll.h>
 #include <time.h>
 
-#include <filesystem>
-
 #include "coordinator/service/resume.h"
 #include "schema/codec.h"
 
@@ -63,10 +61,7 @@ Result<std::unique_ptr<Service>> Service::Open(ServiceOptions options) {
   state->dormant = std::move(folded->tracks);
   auto epoch = state->ledger->StartEpoch(PAWL_VERSION);
   if (!epoch) return epoch.error();
-  if (options.endpoint.empty()) {
-    options.endpoint =
-        "ipc://" + (std::filesystem::absolute(options.ledger_folder) / "socket").string();
-  }
+  if (options.endpoint.empty()) options.endpoint = EndpointIn(options.ledger_folder);
   auto hub = Hub::Bind(options.endpoint);
   if (!hub) return hub.error();
   state->hub = *std::move(hub);

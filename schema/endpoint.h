@@ -1,0 +1,20 @@
+#pragma once
+// Which addresses a coordinator and a worker meet at. Without keys: this machine's only, and only
+// where another user of it cannot answer in the coordinator's place.
+
+#include <string>
+
+#include "schema/result.h"
+
+namespace pawl {
+
+enum class EndpointUse {
+  kConnect,
+  kListen,  // port 0 or "*" too: a free one
+};
+
+// ipc:///absolute/path (at most 107 bytes of path), or tcp:// on a loopback address with a port.
+// Errors: one line that names the endpoint, what is wrong with it and what is wanted.
+Status CheckEndpoint(const std::string& endpoint, EndpointUse use);
+
+}  // namespace pawl
