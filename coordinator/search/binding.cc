@@ -34,6 +34,16 @@ Result<Configuration> StartOf(const TrackRequest& request, const Structure& stru
       return Error{place + ": knob '" + knob + "' in start is '" + ToText(value) +
                    "', a value like '" + ToText(*now) + "' is wanted"};
     }
+    const Knob& listed =
+        *std::find_if(structure.knobs.begin(), structure.knobs.end(),
+                      [&name = knob](const Knob& other) { return other.name == name; });
+    if (value != *now &&
+        std::find(listed.values.begin(), listed.values.end(), value) == listed.values.end()) {
+      std::string list;
+      for (const KnobValue& one : listed.values) list += (list.empty() ? "" : ", ") + ToText(one);
+      return Error{place + ": knob '" + knob + "' in start is '" + ToText(value) +
+                   "', which is none of its values in " + structure.file + " (" + list + ")"};
+    }
     start.Set(knob, value);
   }
   return start;

@@ -10,7 +10,7 @@ pawl_test(search_policy_simulation_test LABEL property TIMEOUT 300 SOURCES polic
 pawl_test(search_proposer_test LABEL unit SOURCES proposer_test.cc LINK pawl_rules pawl_test_recorded)
 pawl_test(search_proposer_property_test LABEL property SOURCES proposer_property_test.cc
   LINK pawl_rules rapidcheck rapidcheck_gtest)
-pawl_test(search_job_test LABEL unit SOURCES job_test.cc LINK pawl_job)
+pawl_test(search_job_test LABEL unit SOURCES job_test.cc job_check_test.cc LINK pawl_job)
 pawl_test(search_job_mutation_test LABEL fuzz SOURCES job_mutation_test.cc LINK pawl_job)
 if(PAWL_SANITIZE STREQUAL "fuzzer")
   add_executable(job_fuzz job_fuzz.cc)

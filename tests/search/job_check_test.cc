@@ -1,0 +1,82 @@
+#include "coordinator/search/job_check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kernels/operation.h"
+
+namespace pawl {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+Result<std::shared_ptr<const Operation>> Lookup(const std::string& name) {
+  auto loaded = LoadOperation(PAWL_SOURCE_DIR "/kernels/" + name);
+  if (!loaded) return loaded.error();
+  return std::shared_ptr<const Operation>(std::make_shared<Operation>(*std::move(loaded)));
+}
+
+ProspectiveDevice Host(std::uint64_t memory_bytes = 0) {
+  ProspectiveDevice device;
+  device.facts.kind = device.facts.backend = "host";
+  device.facts.model = "a host";
+  device.facts.instruments = {Instrument::kCpuTime, Instrument::kWallTime};
+  device.memory_bytes = memory_bytes;
+  return device;
+}
+
+std::string Check(const std::string& text, const std::vector<ProspectiveDevice>& devices) {
+  const auto job = ParseJob(text, "unit.toml");
+  if (!job) return job.error().message;
+  const auto reasons = CheckJob(*job, devices, Lookup);
+  if (!reasons) return reasons.error().message;
+  std::string joined;
+  for (const std::string& reason : *reasons) joined += "cannot: " + reason + "\n";
+  return joined;
+}
+
+std::string Matmul(const std::string& side, const std::string& rest = "") {
+  return "operation = \"matmul\"\nshape = { m = " + side + ", n = " + side + ", k = " + side +
+         " }\n" + rest;
+}
+
+TEST(JobCheck, TakesAJobThatADeviceCanRun) {
+  EXPECT_THAT(Check(Matmul("512"), {Host()}), IsEmpty());
+  EXPECT_THAT(Check(Matmul("512"), {}), IsEmpty()) << "no device is known yet";
+}
+
+TEST(JobCheck, RefusesTensorsThatDoNotFitWithTheBytes) {
+  // Three matrices of 4 MiB; four sets of two of them and the third in float64.
+  EXPECT_THAT(Check(Matmul("1024"), {Host(76 << 20)}), IsEmpty());
+  EXPECT_THAT(Check(Matmul("1024"), {Host((76 << 20) - 1)}),
+              AllOf(StartsWith("unit.toml"), HasSubstr("79.7 MB"), HasSubstr("a host")));
+  EXPECT_THAT(Check(Matmul("92688"), {Host()}),
+              AllOf(StartsWith("unit.toml"), HasSubstr("tensor A has 8591065344 elements"),
+                    HasSubstr("34.4 GB"), HasSubstr("8589934592")));
+}
+
+TEST(JobCheck, ABackendThatIsThereMustBeRightAndOneThatIsNotNeedNotBe) {
+  const std::string job = Matmul("512", "[cuda]\nstructure = \"nothing\"\n");
+  EXPECT_THAT(Check(job, {Host()}), IsEmpty());
+  EXPECT_THAT(Check(job, {}), IsEmpty()) << "the host can run it";
+  EXPECT_THAT(Check(job + "[host]\nstructure = \"nought\"\n", {}), HasSubstr("'nought'"));
+  EXPECT_THAT(Check("backend = \"cuda\"\n" + job, {}), HasSubstr("'nothing'"));
+}
+
+TEST(JobCheck, SaysWhyNoDeviceCanRunIt) {
+  EXPECT_THAT(Check("backend = \"cuda\"\n" + Matmul("1024"), {Host()}),
+              AllOf(StartsWith("cannot: "), HasSubstr("a host"), HasSubstr("cuda")));
+}
+
+TEST(JobCheck, AReplayIsFoundByItsFileAndNeedsABackend) {
+  const std::string replay = "devices = [\"replay:data/rows.csv.gz?seed=1\"]\n" + Matmul("1024");
+  const auto device = ProspectiveReplay("other/rows.csv.gz?seed=1");
+  EXPECT_THAT(Check("backend = \"cuda\"\n" + replay, {device}), IsEmpty());
+  EXPECT_THAT(Check(replay, {device}), HasSubstr("leaves the backend to the device"));
+}
+
+}  // namespace
+}  // namespace pawl
