@@ -4,9 +4,12 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+
+#include "schema/endpoint.h"
 
 namespace pawl {
 namespace {
@@ -14,10 +17,28 @@ namespace {
 constexpr std::int64_t kTurnMs = 200;
 constexpr std::int64_t kDrainMs =
     5'000;  // after this, workers are asked to give back what they hold
+constexpr std::int64_t kIdleMs = 5'000;  // without a grant, where a worker is gone: none will come
 
 }  // namespace
 
 Result<std::unique_ptr<Session>> Session::Open(SessionOptions options) {
+  // What can be found wrong without making a ledger is.
+  const bool in_ledger = options.service.endpoint.empty();
+  if (in_ledger) options.service.endpoint = EndpointIn(options.service.ledger_folder);
+  if (Status checked = CheckEndpoint(options.service.endpoint, EndpointUse::kListen); !checked) {
+    return Error{"cannot listen: " + checked.error().message +
+                 (in_ledger ? " with --listen, or a ledger folder with a shorter name" : "")};
+  }
+  const std::string program = WorkerProgram();
+  if (options.workers > 0 && ::access(program.c_str(), X_OK) != 0) {
+    return Error{"cannot run " + program + ": " + std::strerror(errno) +
+                 "; it belongs beside pawl"};
+  }
+  const std::string folder = options.service.ledger_folder;
+  const std::string state = options.state.empty() ? folder + "/worker" : options.state;
+  std::error_code error;
+  if (!options.state.empty()) std::filesystem::create_directories(state, error);
+  if (error) return Error{"cannot make " + state + ": " + error.message()};
   std::unique_ptr<Session> session(new Session());
   sigset_t signals;
   sigemptyset(&signals);
@@ -30,17 +51,14 @@ Result<std::unique_ptr<Session>> Session::Open(SessionOptions options) {
   auto service = Service::Open(options.service);
   if (!service) return service.error();
   session->service_ = *std::move(service);
-  const std::string folder = options.service.ledger_folder;
-  const std::string state = options.state.empty() ? folder + "/worker" : options.state;
-  std::error_code error;
   std::filesystem::create_directories(state, error);
   if (error) return Error{"cannot make " + state + ": " + error.message()};
   std::uint32_t slot = 0;
   for (const std::string& device : options.devices) {
     for (std::uint32_t i = 0; i < options.workers; ++i, ++slot) {
-      WorkerCommand command{WorkerProgram(), session->service_->endpoint(),
-                            device,          slot,
-                            state,           state + "/worker-" + std::to_string(slot) + ".log"};
+      WorkerCommand command{program, session->service_->endpoint(),
+                            device,  slot,
+                            state,   state + "/worker-" + std::to_string(slot) + ".log"};
       session->workers_.push_back(std::make_unique<WorkerProcess>(std::move(command)));
       if (Status started = session->workers_.back()->Start(); !started) return started.error();
     }
@@ -61,14 +79,46 @@ bool Session::OnSignal() {
 }
 
 Status Session::Tend() {
-  Status problem;
+  const std::int64_t now = Service::NowMs();
   bool any_left = workers_.empty();
   for (const auto& worker : workers_) {
-    if (Status tended = worker->Tend(Service::NowMs()); !tended) problem = tended;
+    if (Status tended = worker->Tend(now); !tended) problems_.push_back(tended.error().message);
     any_left = any_left || !worker->Ended();
   }
-  // While others work on, a worker that cannot run is their coordinator's to report at the end.
-  return any_left ? Status{} : problem;
+  if (problems_.empty()) return {};
+  // Others work on, as long as they have something to do: what only the missing one can serve is
+  // not waited for.
+  if (any_left && !Idle()) {
+    idle_since_ms_ = -1;
+    return {};
+  }
+  if (idle_since_ms_ < 0) idle_since_ms_ = now;
+  if (any_left && now - idle_since_ms_ < kIdleMs) return {};
+  return Error{problems_.front()};
+}
+
+bool Session::Idle() const {
+  const Core& core = service_->core();
+  const auto left = std::count_if(workers_.begin(), workers_.end(),
+                                  [](const auto& worker) { return !worker->Ended(); });
+  if (core.Workers().size() < static_cast<std::size_t>(left)) return false;
+  return std::none_of(core.tracks().begin(), core.tracks().end(), [](const auto& entry) {
+    const Track& track = entry.second.track;
+    return (track.generation && track.generation->attempt) ||
+           (track.confirmation && track.confirmation->attempt);
+  });
+}
+
+std::vector<std::string> Session::Problems() const {
+  std::vector<std::string> problems = problems_;
+  for (const std::string& refusal : service_->refusals()) {
+    // A worker of our own that was refused has said so, as its reason.
+    const bool told = std::any_of(
+        problems.begin(), problems.end(),
+        [&](const std::string& problem) { return problem.find(refusal) != std::string::npos; });
+    if (!told) problems.push_back(refusal);
+  }
+  return problems;
 }
 
 Result<SessionEnd> Session::Run(const std::function<void()>& on_turn) {
@@ -81,6 +131,9 @@ Result<SessionEnd> Session::Run(const std::function<void()>& on_turn) {
         paused_until = Service::NowMs() + 10'000;
         if (service_->on_note) service_->on_note(turned.error().message);
       }
+    }
+    if (const std::string& behind = service_->core().Alarm(); !behind.empty()) {
+      return Error{"ledger " + service_->ledger().folder() + " is behind: " + behind};
     }
     if (OnSignal()) break;
     const std::int64_t now = Service::NowMs();

@@ -30,18 +30,25 @@ class Session {
 
   Service& service() { return *service_; }
   // Turns until the service is done, or a signal drained it. `on_turn` after each turn, for
-  // progress. Errors: what the service says, a worker that cannot run when no other is left.
+  // progress. Errors: what the service says; a ledger that is behind what a worker has seen of it;
+  // a worker that cannot run, once no other is left or those that are have nothing to do.
   Result<SessionEnd> Run(const std::function<void()>& on_turn);
+  // What went wrong beside a run that ended well, a line each: workers that could not run, devices
+  // that no track can use.
+  std::vector<std::string> Problems() const;
 
  private:
   Session() = default;
   bool OnSignal();  // true: stop at once
   Status Tend();
+  bool Idle() const;  // every worker that is left is connected, and none has work
 
   std::unique_ptr<Service> service_;
   std::vector<std::unique_ptr<WorkerProcess>> workers_;
   int signal_fd_ = -1;
   int signals_ = 0;
+  std::vector<std::string> problems_;  // of workers that will not be started again
+  std::int64_t idle_since_ms_ = -1;
 };
 
 }  // namespace pawl

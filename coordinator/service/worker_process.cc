@@ -20,9 +20,11 @@ namespace {
 
 constexpr std::int64_t kLongestPauseMs = 5'000;
 constexpr std::int64_t kStableMs =
-    10'000;                      // a worker that lived this long starts over with a short pause
-constexpr int kExitFailed = 3;   // of pawl-worker: could not run
-constexpr int kExitRefused = 4;  // of pawl-worker: the coordinator refused it
+    10'000;                         // a worker that lived this long starts over with a short pause
+constexpr int kMostShortLives = 5;  // in a row
+constexpr int kExitUsage = 2;       // of pawl-worker: another version's, that knows other options
+constexpr int kExitFailed = 3;      // of pawl-worker: could not run
+constexpr int kExitRefused = 4;     // of pawl-worker: the coordinator refused it
 
 std::string LastLine(const std::string& path) {
   std::ifstream file(path);
@@ -103,19 +105,33 @@ bool WorkerProcess::Reap() {
   return true;
 }
 
+std::string WorkerProcess::HowItEnded() const {
+  if (signal_ == 0) return "with exit code " + std::to_string(exit_code_);
+  return "killed by signal " + std::to_string(signal_) + " (" + ::strsignal(signal_) + ")";
+}
+
 Status WorkerProcess::Tend(std::int64_t now_ms) {
   if (started_ms_ == 0) started_ms_ = now_ms;
   if (Reap()) {
-    if (leaving_ || (exit_code_ == 0 && signal_ == 0)) {
+    if (leaving_) {
       ended_ = true;
       return {};
     }
-    if (exit_code_ == kExitFailed || exit_code_ == kExitRefused) {
+    const std::string worker = "worker for device '" + command_.device + "'";
+    if (exit_code_ == kExitUsage || exit_code_ == kExitFailed || exit_code_ == kExitRefused) {
       ended_ = true;
-      return Error{"worker for device '" + command_.device +
-                   "' could not run: " + LastLine(command_.log)};
+      return Error{worker + " could not run: " + LastLine(command_.log)};
     }
-    if (now_ms - started_ms_ >= kStableMs) pause_ms_ = 200;
+    // Also one that left in good order, as SIGTERM makes it: its coordinator did not send it away.
+    const bool stable = now_ms - started_ms_ >= kStableMs;
+    if (stable) pause_ms_ = 200;
+    short_lives_ = stable ? 0 : short_lives_ + 1;
+    if (short_lives_ == kMostShortLives) {
+      ended_ = true;
+      return Error{worker + " was started " + std::to_string(kMostShortLives) +
+                   " times in a row and ended within " + std::to_string(kStableMs / 1'000) +
+                   " s, the last time " + HowItEnded() + "; its log is " + command_.log};
+    }
     restart_at_ms_ = now_ms + pause_ms_;
     pause_ms_ = std::min(2 * pause_ms_, kLongestPauseMs);
   }
@@ -158,8 +174,17 @@ Result<std::vector<ListedDevice>> ListWorkerDevices(const std::string& program) 
     if (line.empty()) continue;
     const auto json = nlohmann::json::parse(line, nullptr, false);
     if (!json.is_object()) return Error{"'" + program + " --list-devices' printed '" + line + "'"};
-    devices.push_back({json.value("name", ""), json.value("kind", ""), json.value("model", ""),
-                       json.value("backend", ""), line, json.value("problem", "")});
+    DeviceFacts facts;
+    facts.kind = json.value("kind", "");
+    facts.model = json.value("model", "");
+    facts.uuid = json.value("uuid", "");
+    facts.toolchain = json.value("toolchain", "");
+    facts.backend = json.value("backend", "");
+    for (const std::string& name : json.value("instruments", std::vector<std::string>())) {
+      if (const auto instrument = ParseInstrument(name)) facts.instruments.push_back(*instrument);
+    }
+    devices.push_back({json.value("name", ""), facts.kind, facts.model, facts.backend, line,
+                       json.value("problem", ""), facts});
   }
   return devices;
 }

@@ -1,5 +1,6 @@
 #pragma once
 // Worker processes that `pawl run` starts for itself: one a slot, started again when one dies.
+// One that keeps dying at once is given up, so that nobody waits for it for ever.
 
 #include <sys/types.h>
 
@@ -7,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "schema/report.h"
 #include "schema/result.h"
 
 namespace pawl {
@@ -30,15 +32,17 @@ class WorkerProcess {
   const WorkerCommand& command() const { return command_; }
   Status Start();
   bool Running() const { return pid_ > 0; }
-  // Reaps it when it has ended and starts it again after a pause that doubles from 0.2 s to 5 s. A
-  // worker that refuses its work (exit 3 or 4) is not started again: an error with its last line.
+  // Reaps it when it has ended, however it did, and starts it again after a pause that doubles from
+  // 0.2 s to 5 s. An error, and no further start: a worker that refuses its work (exit 2, 3 or 4),
+  // with its last line; one that has lived for less than 10 s five times in a row.
   Status Tend(std::int64_t now_ms);
   void Terminate();  // SIGTERM: finish or release, then leave; not started again
-  // Whether it ended on its own and will not be started again.
+  // Whether it will not be started again.
   bool Ended() const { return ended_; }
 
  private:
   bool Reap();  // true when it has just ended; how in exit_code_ or signal_
+  std::string HowItEnded() const;
 
   WorkerCommand command_;
   pid_t pid_ = -1;
@@ -49,6 +53,7 @@ class WorkerProcess {
   std::int64_t started_ms_ = 0;
   std::int64_t restart_at_ms_ = -1;
   std::int64_t pause_ms_ = 200;
+  int short_lives_ = 0;  // in a row
 };
 
 // One line of `pawl-worker --list-devices --json` each.
@@ -59,6 +64,7 @@ struct ListedDevice {
   std::string backend;
   std::string json;     // the line itself
   std::string problem;  // empty: usable
+  DeviceFacts facts;    // as far as the line says them
 };
 Result<std::vector<ListedDevice>> ListWorkerDevices(const std::string& program);
 
