@@ -6,8 +6,11 @@
 #include <exception>
 
 #include "coordinator/commands/command.h"
+#include "coordinator/commands/output.h"
+#include "coordinator/commands/usage.h"
 
 int main(int argc, char** argv) {
+  pawl::HoldStandardStreams();
   spdlog::set_default_logger(spdlog::stderr_color_st("pawl"));
   spdlog::set_level(spdlog::level::warn);
   CLI::App app("searches kernel variants and lets a kernel only get faster", "pawl");
@@ -27,10 +30,12 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    const int parsed = app.exit(error);
-    return parsed == 0 ? pawl::kExitDone : pawl::kExitUsage;
+    if (error.get_exit_code() != 0) {
+      return pawl::Fail(pawl::UsageText(app, error), pawl::kExitUsage);
+    }
+    app.exit(error);  // --help, --version
   } catch (const std::exception& error) {
     return pawl::Fail(std::string("internal error: ") + error.what());
   }
-  return code;
+  return pawl::FlushOutput(code);
 }

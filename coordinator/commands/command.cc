@@ -1,9 +1,12 @@
 #include "coordinator/commands/command.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+
+#include "kernels/document.h"
 
 namespace pawl {
 namespace {
@@ -16,9 +19,31 @@ bool LooksLikeLedger(const fs::path& folder) { return fs::exists(folder / "CURRE
 }  // namespace
 
 int Fail(const std::string& message, int code) {
-  std::fflush(stdout);
-  std::fprintf(stderr, "pawl: %s\n", message.c_str());
+  Warn(message);
   return code;
+}
+
+void Warn(const std::string& message) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "pawl: %s\n", OneLine(message).c_str());
+}
+
+CLI::Validator NotEmpty() {
+  const auto check = [](std::string& text) {
+    return std::string(text.empty() ? "empty; give it a value or leave it out" : "");
+  };
+  return CLI::Validator(check, "", "not_empty");
+}
+
+CLI::Validator AtLeastOne() {
+  const auto check = [](std::string& text) {
+    std::uint32_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const bool whole = error == std::errc() && end == text.data() + text.size();
+    if (whole && number > 0) return std::string();
+    return "'" + text + "'; a whole number of at least 1 is wanted";
+  };
+  return CLI::Validator(check, "at least 1", "at_least_one");
 }
 
 Result<std::string> FindLedger(const std::string& given) {

@@ -19,8 +19,15 @@ inline constexpr int kExitUsage = 2;
 inline constexpr int kExitCannotRun = 3;
 inline constexpr int kExitInterrupted = 130;  // Ctrl-C; run again to go on
 
-// Prints "pawl: message" to stderr and gives the code back.
+// Prints "pawl: message" to stderr, as one line whatever it quotes, and gives the code back.
 int Fail(const std::string& message, int code = kExitCannotRun);
+// The same where the command goes on: what is worth knowing at its end.
+void Warn(const std::string& message);
+
+// For options: an empty text is not the same as none.
+CLI::Validator NotEmpty();
+// For numbers that count from 1, up to what an id holds.
+CLI::Validator AtLeastOne();
 
 // --ledger, else $PAWL_LEDGER, else the only ledger below ./ledgers. Errors name the ones there
 // are.

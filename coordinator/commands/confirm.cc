@@ -64,6 +64,7 @@ int Confirm(const ConfirmOptions& options) {
   auto end = (*session)->Run([&] { follow.Progress(); });
   follow.Finish();
   if (!end) return Fail(end.error().message);
+  for (const std::string& problem : (*session)->Problems()) Warn(problem);
   if (*end == SessionEnd::kInterrupted) return kExitInterrupted;
   if (!options.json) {
     std::printf("confirmation %u of track %u: %s\n", confirmed.number, id.value,
@@ -78,10 +79,14 @@ void AddConfirm(CLI::App& app, int& code) {
   auto options = std::make_shared<ConfirmOptions>();
   CLI::App* command = app.add_subcommand(
       "confirm", "measure a track's incumbent against the committed kernel anew");
-  command->add_option("TRACK", options->track, "number, or start of the label")->required();
-  command->add_option("--ledger", options->ledger, "folder of the ledger");
-  command->add_option("--device", options->device,
-                      "device, as `pawl devices` names it, or replay:FILE");
+  command->add_option("TRACK", options->track, "number, or start of the label")
+      ->required()
+      ->check(NotEmpty());
+  command->add_option("--ledger", options->ledger, "folder of the ledger")->check(NotEmpty());
+  command
+      ->add_option("--device", options->device,
+                   "device, as `pawl devices` names it, or replay:FILE")
+      ->check(NotEmpty());
   command->add_option("--workers", options->workers, "0 waits for a worker started by hand")
       ->check(CLI::Range(0, 1));
   command->add_flag("--json", options->json, "one JSON object a line");

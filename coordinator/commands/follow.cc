@@ -164,7 +164,9 @@ int Follow::Summary() {
   int code = kExitDone;
   for (const auto& [id, entry] : service_.core().tracks()) {
     const TrackState& state = entry.track.state;
-    if (state.status == TrackStatus::kPaused) code = kExitWrong;
+    const auto confirmed = confirmed_.find(id);
+    const bool no_figure = confirmed != confirmed_.end() && !confirmed->second.valid;
+    if (state.status == TrackStatus::kPaused || no_figure) code = kExitWrong;
     if (json_) continue;
     std::string text = "\ntrack " + std::to_string(id.value) + ": " + TrackTitle(state.spec) + "\n";
     text += "  " + std::string(Name(state.status)) + (state.why.empty() ? "" : ": " + state.why) +
@@ -175,7 +177,7 @@ int Follow::Summary() {
     text += "  product of the kept ratios: " + FormatRatio(1 / state.gain) +
             " times as fast as the start (each step's own measurement; the confirmation is the "
             "figure to quote)\n";
-    if (const auto confirmed = confirmed_.find(id); confirmed != confirmed_.end()) {
+    if (confirmed != confirmed_.end()) {
       text += "  confirmed  " + ConfirmationText(confirmed->second) + "\n";
       if (confirmed->second.valid) {
         const std::string rate = RateText(entry, confirmed->second.incumbent_us);

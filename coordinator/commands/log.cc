@@ -80,10 +80,10 @@ int Log(const LogOptions& options) {
 void AddLog(CLI::App& app, int& code) {
   auto options = std::make_shared<LogOptions>();
   CLI::App* command = app.add_subcommand("log", "what was tried, in order, and what became of it");
-  command->add_option("TRACK", options->track, "number, or start of the label (default: all)");
-  command->add_option("--ledger", options->ledger, "folder of the ledger");
-  command->add_option("--last", options->last, "only the last N generations")
-      ->check(CLI::PositiveNumber);
+  command->add_option("TRACK", options->track, "number, or start of the label (default: all)")
+      ->check(NotEmpty());
+  command->add_option("--ledger", options->ledger, "folder of the ledger")->check(NotEmpty());
+  command->add_option("--last", options->last, "only the last N generations")->check(AtLeastOne());
   command->add_flag("--json", options->json, "one JSON object a line");
   command->callback([options, &code] { code = Log(*options); });
 }

@@ -182,11 +182,11 @@ int Show(const ShowOptions& options) {
 void AddShow(CLI::App& app, int& code) {
   auto options = std::make_shared<ShowOptions>();
   CLI::App* command = app.add_subcommand("show", "everything known of one generation");
-  command->add_option("TRACK", options->track, "number, or start of the label")->required();
-  command->add_option("GENERATION", options->generation, "number")
+  command->add_option("TRACK", options->track, "number, or start of the label")
       ->required()
-      ->check(CLI::PositiveNumber);
-  command->add_option("--ledger", options->ledger, "folder of the ledger");
+      ->check(NotEmpty());
+  command->add_option("GENERATION", options->generation, "number")->required()->check(AtLeastOne());
+  command->add_option("--ledger", options->ledger, "folder of the ledger")->check(NotEmpty());
   command->add_flag("--source", options->source, "print the candidate's rendered source too");
   command->add_flag("--json", options->json, "one JSON object a line");
   command->callback([options, &code] { code = Show(*options); });

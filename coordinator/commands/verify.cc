@@ -20,7 +20,11 @@ int Verify(const VerifyOptions& options) {
   auto folder = FindLedger(options.ledger);
   if (!folder) return Fail(folder.error().message);
   auto ledger = Ledger::Open(*folder, Ledger::Mode::kRead);
-  if (!ledger) return Fail(ledger.error().message, kExitWrong);
+  // A folder that is no ledger was not looked into; a damaged one was.
+  if (!ledger) {
+    return Fail(ledger.error().message,
+                ledger.error().advice == Advice::kHalt ? kExitWrong : kExitCannotRun);
+  }
   const bool terminal = !options.json && ::isatty(STDERR_FILENO) == 1;
   auto found = VerifyLedger(**ledger, [&](Seq done, Seq total) {
     if (terminal && total.value > 0) {
@@ -31,6 +35,14 @@ int Verify(const VerifyOptions& options) {
   });
   if (terminal) std::fputs("\r\033[K", stderr);
   if (!found) return Fail(found.error().message, kExitWrong);
+  for (const std::string& note : (*ledger)->notes()) {
+    // A tail that was never acknowledged is no fault; a HEAD that is gone is.
+    if (note.find("HEAD is ") != std::string::npos) {
+      found->problems.push_back(note);
+    } else {
+      Warn(note);
+    }
+  }
   if (options.json) {
     const nlohmann::json json = {{"ledger", *folder},
                                  {"ok", found->ok()},
@@ -60,7 +72,7 @@ int Verify(const VerifyOptions& options) {
 void AddVerify(CLI::App& app, int& code) {
   auto options = std::make_shared<VerifyOptions>();
   CLI::App* command = app.add_subcommand("verify", "whether everything in a ledger follows");
-  command->add_option("--ledger", options->ledger, "folder of the ledger");
+  command->add_option("--ledger", options->ledger, "folder of the ledger")->check(NotEmpty());
   command->add_flag("--json", options->json, "one JSON object a line");
   command->callback([options, &code] { code = Verify(*options); });
 }
