@@ -109,6 +109,15 @@ bool Session::Idle() const {
   });
 }
 
+bool Session::AwaitsGreeting() {
+  for (const WorkerId& id : service_->core().Workers()) {
+    greeted_.insert(id.value.substr(id.value.rfind('/') + 1));
+  }
+  return std::any_of(workers_.begin(), workers_.end(), [this](const auto& worker) {
+    return !worker->Ended() && !greeted_.contains(std::to_string(worker->command().slot));
+  });
+}
+
 std::vector<std::string> Session::Problems() const {
   std::vector<std::string> problems = problems_;
   for (const std::string& refusal : service_->refusals()) {
@@ -124,7 +133,7 @@ std::vector<std::string> Session::Problems() const {
 Result<SessionEnd> Session::Run(const std::function<void()>& on_turn) {
   std::int64_t drained_at = -1;
   std::int64_t paused_until = 0;
-  while (!service_->Done()) {
+  while (!service_->Done() || (signals_ == 0 && AwaitsGreeting())) {
     if (Status turned = service_->Turn(kTurnMs, signal_fd_); !turned) {
       if (turned.error().advice != Advice::kRetry) return turned.error();
       if (Service::NowMs() >= paused_until) {

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,12 +42,16 @@ class Session {
   Session() = default;
   bool OnSignal();  // true: stop at once
   Status Tend();
+  // A worker of our own has not said yet which device it is: tracks may be waiting for it that the
+  // service does not know of.
+  bool AwaitsGreeting();
   bool Idle() const;  // every worker that is left is connected, and none has work
 
   std::unique_ptr<Service> service_;
   std::vector<std::unique_ptr<WorkerProcess>> workers_;
   int signal_fd_ = -1;
   int signals_ = 0;
+  std::set<std::string> greeted_;      // slots of workers that have joined at least once
   std::vector<std::string> problems_;  // of workers that will not be started again
   std::int64_t idle_since_ms_ = -1;
 };

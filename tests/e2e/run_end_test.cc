@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include <filesystem>
+#include <set>
 
 #include "coordinator/ledger/layout.h"
 #include "coordinator/ledger/ledger.h"
@@ -66,6 +67,7 @@ class WithWorker {
         {folder_ / "pawl", "run", folder_ / "gemm.toml", "--ledger", folder_ / "ledger"}, 60'000,
         {"PAWL_KERNELS=" + Source("kernels")});
   }
+  const TempFolder& folder() const { return folder_; }
   bool HasLedger() const { return fs::exists(folder_ / "ledger"); }
 
  private:
@@ -85,6 +87,65 @@ TEST(RunEnd, AWorkerThatAlwaysDiesAtOnceIsGivenUp) {
     ExpectOneLine(dying.Run(), 3,
                   AllOf(HasSubstr("5 times in a row"), HasSubstr(told), HasSubstr(".log")));
   }
+}
+
+// Two devices, of which the second's worker ends with `later` whenever it is started again.
+class WithTwoDevices {
+ public:
+  explicit WithTwoDevices(const std::string& at_first, const std::string& later)
+      : with_([&](const std::string& path) {
+          MakeScript(path, "case \"$*\" in *second.csv.gz*)\n  [ -e \"$0.once\" ] && " + later +
+                               "\n  touch \"$0.once\"\n  " + at_first + ";; esac\nexec " +
+                               Program("pawl-worker") + " \"$@\"");
+        }) {
+    for (const char* name : {"first.csv.gz", "second.csv.gz"}) {
+      fs::copy_file(Source("jobs/replay/data/gemm.RTX_2080_Ti.csv.gz"), folder() / name);
+    }
+    std::string job = GemmJob(5);
+    job.erase(job.find("devices"), job.find("[proposer]") - job.find("devices"));
+    WriteFile(folder() / "two.toml",
+              job +
+                  "[[track]]\nlabel = \"a\"\ndevices = [\"replay:first.csv.gz\"]\n"
+                  "[[track]]\nlabel = \"b\"\ndevices = [\"replay:second.csv.gz\"]\n"
+                  "[track.budget]\ngenerations = 3000\n");
+  }
+  const TempFolder& folder() const { return with_.folder(); }
+  std::vector<std::string> Run() const {
+    return {folder() / "pawl", "run",      folder() / "two.toml",
+            "--json",          "--ledger", folder() / "ledger"};
+  }
+
+ private:
+  WithWorker with_;
+};
+
+TEST(RunEnd, WhatOnlyALostDeviceCouldMeasureIsNotWaitedForForEver) {
+  WithTwoDevices two("true", "exit 7");
+  Process run(two.Run(), two.folder() / "stderr", {"PAWL_KERNELS=" + Source("kernels")});
+  std::set<int> tracks;
+  while (tracks.size() < 2) {
+    const auto line = run.ReadLine(60'000);
+    ASSERT_TRUE(line) << ReadFile(two.folder() / "stderr");
+    tracks.insert(nlohmann::json::parse(*line)["track"].get<int>());
+  }
+  for (const pid_t worker : WorkersOf(run.pid())) {
+    if (CommandLineOf(worker).find("second") != std::string::npos) ::kill(worker, SIGKILL);
+  }
+  while (run.ReadLine(60'000)) {
+  }
+  const int code = run.Wait(60'000);
+  ExpectOneLine({code, "", ReadFile(two.folder() / "stderr")}, 3,
+                AllOf(HasSubstr("second.csv.gz"), HasSubstr("5 times in a row")));
+}
+
+TEST(RunEnd, WhatWentWrongBesideASearchIsSaidAtItsEnd) {
+  WithTwoDevices two("echo 'pawl-worker: no such luck' >&2; exit 3", "exit 7");
+  const Finished run = RunToEnd(two.Run(), 60'000, {"PAWL_KERNELS=" + Source("kernels")});
+  EXPECT_EQ(run.code, 1) << run.err;
+  EXPECT_THAT(run.err, AllOf(HasSubstr("pawl: worker for device"), HasSubstr("no such luck"),
+                             HasSubstr("track 'b' was not searched")));
+  EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 2) << run.err;
+  EXPECT_EQ(LogOf(two.folder() / "ledger", "1").size(), 5U);
 }
 
 TEST(RunEnd, WithoutAWorkerProgramNothingIsMade) {
