@@ -35,13 +35,11 @@ int Verify(const VerifyOptions& options) {
   });
   if (terminal) std::fputs("\r\033[K", stderr);
   if (!found) return Fail(found.error().message, kExitWrong);
+  // A tail that was never acknowledged is no fault; a HEAD that is gone is.
+  const std::string& unwitnessed = (*ledger)->unwitnessed();
+  if (!unwitnessed.empty()) found->problems.push_back(unwitnessed);
   for (const std::string& note : (*ledger)->notes()) {
-    // A tail that was never acknowledged is no fault; a HEAD that is gone is.
-    if (note.find("HEAD is ") != std::string::npos) {
-      found->problems.push_back(note);
-    } else {
-      Warn(note);
-    }
+    if (note != unwitnessed) Warn(note);
   }
   if (options.json) {
     const nlohmann::json json = {{"ledger", *folder},

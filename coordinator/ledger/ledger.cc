@@ -105,7 +105,8 @@ Result<std::unique_ptr<Ledger>> Ledger::Open(const std::string& folder, Mode mod
   state->store = std::move(opened->store);
   state->head = opened->head;
   state->epoch = opened->epoch;
-  state->notes = std::move(opened->notes);
+  state->unwitnessed = std::move(opened->unwitnessed);
+  if (!state->unwitnessed.empty()) state->notes.push_back(state->unwitnessed);
   if (!opened->torn.empty()) {
     state->notes.push_back(state->Where() + "the log ended in an incomplete record after event " +
                            std::to_string(opened->head.seq.value) +
@@ -140,6 +141,7 @@ LedgerId Ledger::id() const { return state_->head.ledger; }
 LedgerHead Ledger::head() const { return state_->head; }
 Epoch Ledger::epoch() const { return state_->epoch; }
 const std::vector<std::string>& Ledger::notes() const { return state_->notes; }
+const std::string& Ledger::unwitnessed() const { return state_->unwitnessed; }
 
 Result<Epoch> Ledger::StartEpoch(const std::string& version) {
   const Epoch next = state_->epoch.Next();

@@ -1,10 +1,10 @@
 #pragma once
-// The append-only memory: events numbered from 1, each with the SHA-256 of its predecessor and itself, in
-// RocksDB. The only code that sees RocksDB. One writer.
+// The append-only memory: events numbered from 1, each with the SHA-256 of its predecessor and
+// itself, in RocksDB. The only code that sees RocksDB. One writer.
 //
-// Promises: Append returns only after its events are synced. What was acknowledged reads back, or opening
-// or Verify reports where and how much is missing; nothing is silently shortened. A torn tail that was
-// never acknowledged is cut and said.
+// Promises: Append returns only after its events are synced. What was acknowledged reads back, or
+// opening or Verify reports where and how much is missing; nothing is silently shortened. A torn
+// tail that was never acknowledged is cut and said.
 
 #include <cstdint>
 #include <functional>
@@ -54,9 +54,10 @@ class Ledger {
     std::function<std::int64_t()> unix_ms;  // default: the system clock
   };
 
-  // Errors: not a ledger, a newer format (names both), another writer (says which pid), damage (where, how
-  // much, and what to do). A ledger made here already holds LedgerCreated.
-  static Result<std::unique_ptr<Ledger>> Open(const std::string& folder, Mode mode, Options options);
+  // Errors: not a ledger, a newer format (names both), another writer (says which pid), damage
+  // (where, how much, and what to do). A ledger made here already holds LedgerCreated.
+  static Result<std::unique_ptr<Ledger>> Open(const std::string& folder, Mode mode,
+                                              Options options);
   static Result<std::unique_ptr<Ledger>> Open(const std::string& folder, Mode mode);
   ~Ledger();
   Ledger(const Ledger&) = delete;
@@ -68,6 +69,8 @@ class Ledger {
   Epoch epoch() const;  // of the last EpochStarted
   // What opening had to repair: a torn tail's events are in the log as TailTorn.
   const std::vector<std::string>& notes() const;
+  // The one of them that says how HEAD was missing or damaged; empty: it was there and whole.
+  const std::string& unwitnessed() const;
 
   // Writes EpochStarted with the next epoch.
   Result<Epoch> StartEpoch(const std::string& version);

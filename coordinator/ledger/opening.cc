@@ -214,12 +214,12 @@ Status CheckWhole(const Store::Place& place, const Look& look, Opened& opened) {
     }
   }
   if (!look.witness.exists) {
-    opened.notes.push_back(Where(place) +
-                           "HEAD is missing: events that were acknowledged after event " +
-                           std::to_string(head->seq.value) + " would not be missed");
+    opened.unwitnessed = Where(place) +
+                         "HEAD is missing: events that were acknowledged after event " +
+                         std::to_string(head->seq.value) + " would not be missed";
   } else if (look.witness.damaged) {
-    opened.notes.push_back(Where(place) + "HEAD is damaged; the log is whole up to event " +
-                           std::to_string(head->seq.value));
+    opened.unwitnessed = Where(place) + "HEAD is damaged; the log is whole up to event " +
+                         std::to_string(head->seq.value);
   }
   return CheckTail(place, store, head->seq);
 }

@@ -26,7 +26,7 @@ struct Opened {
   Epoch epoch;
   std::string
       torn;  // non-empty: an incomplete record at the end was left out; what RocksDB said of it
-  std::vector<std::string> notes;
+  std::string unwitnessed;  // non-empty: HEAD is missing or damaged; how
 };
 
 Result<Opened> OpenToRead(const Store::Place& place);

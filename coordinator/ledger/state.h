@@ -24,6 +24,7 @@ struct Ledger::State {
   LedgerHead head;
   Epoch epoch;
   std::vector<std::string> notes;
+  std::string unwitnessed;
   // Set by the first failure after which it is not known what is on the disk; Append returns it
   // from then on.
   std::optional<Error> halted;

@@ -4,8 +4,8 @@
 // under a later number), where a refusal is due. Private to this folder.
 //
 // Source of the format: RocksDB's db/log_format.h and db/write_batch.cc. A file is blocks of 32768
-// bytes; a record is chunks of checksum (4), length (2), type (1) and that many bytes, none across a
-// block's end; its first chunk begins with its sequence number (8, little endian).
+// bytes; a record is chunks of checksum (4), length (2), type (1) and that many bytes, none across
+// a block's end; its first chunk begins with its sequence number (8, little endian).
 
 #include <rocksdb/env.h>
 

@@ -234,6 +234,10 @@ void Core::OnStall(std::int64_t stalled_ms) {
   }
 }
 
+std::optional<std::string> Core::WhyLedgerBehind(const LedgerHead& seen_head) const {
+  return state_->WhyLedgerBehind(seen_head);
+}
+
 bool Core::Done() const { return state_->Done(); }
 
 const std::string& Core::Alarm() const { return state_->alarm; }

@@ -7,16 +7,17 @@
 // wins, also when late. 3. A track has at most one open generation. 4. Only worker exits, signals
 // and deadlines are blamed on a candidate; lost workers never are.
 //
-// READY's credit is how many orders a worker holds at once. A taken report of one it holds frees its
-// place, so the next grant goes out with the acknowledgement, in the same append; RELEASE takes all
-// places away until it is READY again. An attempt is lost when its lease ends (beats extend it only
-// while units advance), when its worker falls silent, leaves, gives it back, comes back as another
-// process, or turns out not to hold it.
+// READY's credit is how many orders a worker holds at once. A taken report of one it holds frees
+// its place, so the next grant goes out with the acknowledgement, in the same append; RELEASE takes
+// all places away until it is READY again. An attempt is lost when its lease ends (beats extend it
+// only while units advance), when its worker falls silent, leaves, gives it back, comes back as
+// another process, or turns out not to hold it.
 
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -108,6 +109,9 @@ class Core {
   void OnAppended(const LedgerHead& head);
   // The coordinator's loop was not running for a while: every deadline moves by as much.
   void OnStall(std::int64_t stalled_ms);
+
+  // Why a worker that remembers this head has seen more than the ledger holds; nullopt: it has not.
+  std::optional<std::string> WhyLedgerBehind(const LedgerHead& seen_head) const;
 
   // Every track is closed and confirmed (or paused), or drained. Without tracks: only when drained.
   bool Done() const;

@@ -221,7 +221,9 @@ Status Service::Turn(std::int64_t timeout_ms, int wake_fd) {
                                                 entry.other_version, now));
       continue;
     }
-    if (const auto* hello = std::get_if<Hello>(&*entry.message)) {
+    // To an old copy of a ledger nothing is added; core says so to whoever has seen a newer one.
+    const auto* hello = std::get_if<Hello>(&*entry.message);
+    if (hello != nullptr && !state_->core->WhyLedgerBehind(hello->head)) {
       std::optional<std::string> refusal;
       const bool searching = !state_->core->tracks().empty();
       if (Status done = CarryOut(std::exchange(effects, {})); !done) return done;

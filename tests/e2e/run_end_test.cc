@@ -181,11 +181,7 @@ TEST(RunEnd, ALedgerBehindWhatAWorkerHasSeenIsRefusedAndNotWrittenOn) {
   fs::rename(folder / "old", folder / "ledger");
   for (int time = 0; time < 2; ++time) {
     ExpectOneLine(run(20), 3, AllOf(HasSubstr("is behind"), HasSubstr("has seen event")));
-    std::size_t decided = 0;
-    for (const nlohmann::json& generation : LogOf(folder / "ledger", "1")) {
-      decided += generation["verdict"] != "open" ? 1 : 0;
-    }
-    EXPECT_EQ(decided, 5U);
+    EXPECT_EQ(LogOf(folder / "ledger", "1").size(), 5U) << "nothing is proposed either";
   }
 }
 
