@@ -52,7 +52,7 @@ void WriteKey(const LeaseKey& value, wire::LeaseKey::Builder out) {
 
 LeaseKey ReadKey(wire::LeaseKey::Reader in, const Place& at) {
   LeaseKey value;
-  value.kind = (at / "kind").Known(in.getKind(), OrderKind::kConfirm);
+  value.kind = (at / "kind").Known(in.getKind(), OrderKind::kAudit);
   value.track = (at / "track").Counted<TrackId>(in.getTrack());
   value.generation = (at / "generation").Counted<Generation>(in.getGeneration());
   value.attempt = (at / "attempt").Counted<Attempt>(in.getAttempt());
@@ -147,7 +147,7 @@ Prepare ReadMessage(wire::Prepare::Reader in, const Place& at) {
   value.launches =
       ReadList(in.getLaunches(), launches, 0, kMaxPrepared,
                [&](wire::Launch::Reader launch, const Place& place) {
-                 return ReadLaunch(launch, place, value.buffers.size(), value.scalars.size());
+                 return ReadLaunch(launch, place, {value.buffers, value.scalars.size(), 0});
                });
   if (value.launches.size() != value.sources.size()) {
     launches.Refuse("a list of " + std::to_string(value.launches.size()),

@@ -1,5 +1,6 @@
 // Orders and what they are made of, and the rules that an order meets before a worker sees it.
 
+#include <algorithm>
 #include <cmath>
 
 #include "schema/codec.h"
@@ -18,6 +19,9 @@ constexpr std::size_t kMaxLaunches = 64;  // of one arm
 constexpr std::size_t kMaxArguments = 128;
 constexpr std::size_t kMaxExtents = 8;
 constexpr std::size_t kMaxTupleParts = 8;
+constexpr std::size_t kMaxHeaders = 16;
+constexpr std::size_t kMaxScratch = 16;    // of one arm
+constexpr std::uint32_t kMaxCluster = 16;  // blocks: the largest that any device takes
 constexpr std::uint32_t kMaxGeometry =
     0x7fffffff;                                  // the largest that any device takes; it says more
 constexpr std::uint32_t kMaxCalls = 10'000'000;  // of one visit
@@ -84,6 +88,17 @@ Buffer ReadBuffer(wire::Buffer::Reader in, const Place& at) {
   return value;
 }
 
+void WriteScratch(const Scratch& value, wire::Scratch::Builder out) {
+  out.setName(AsText(value.name));
+  out.setDtype(static_cast<wire::DType>(value.dtype));
+  out.setElements(value.elements);
+}
+
+Scratch ReadScratch(wire::Scratch::Reader in, const Place& at) {
+  return {(at / "name").Identifier(in.getName()), (at / "dtype").Known(in.getDtype(), DType::kU32),
+          (at / "elements").Within(in.getElements(), 1, kMaxElements)};
+}
+
 void WriteArm(const Arm& value, wire::Arm::Builder out) {
   out.setRole(static_cast<wire::ArmRole>(value.role));
   out.setLabel(AsText(FitLine(value.label)));
@@ -91,6 +106,8 @@ void WriteArm(const Arm& value, wire::Arm::Builder out) {
                      out.initConfiguration(Size(value.configuration.settings.size())));
   if (value.source) out.getSource().setIndex(*value.source);
   WriteList(value.launches, out.initLaunches(Size(value.launches.size())), WriteLaunch);
+  if (value.scratch.empty()) return;
+  WriteList(value.scratch, out.initScratch(Size(value.scratch.size())), WriteScratch);
 }
 
 // `order` has its buffers, scalars and sources.
@@ -109,10 +126,14 @@ Arm ReadArm(wire::Arm::Reader in, const Place& at, const Order& order) {
     default:
       source.Refuse("of an unknown kind", "none or an index");
   }
+  const Place scratch = at / "scratch";
+  value.scratch = ReadList(in.getScratch(), scratch, 0, kMaxScratch, ReadScratch);
+  RefuseRepeats(value.scratch, scratch, "name", [](const Scratch& entry) { return entry.name; });
   value.launches =
       ReadList(in.getLaunches(), at / "launches", value.source ? 1 : 0, kMaxLaunches,
                [&](wire::Launch::Reader launch, const Place& place) {
-                 return ReadLaunch(launch, place, order.buffers.size(), order.scalars.size());
+                 return ReadLaunch(launch, place,
+                                   {order.buffers, order.scalars.size(), value.scratch.size()});
                });
   return value;
 }
@@ -293,7 +314,48 @@ std::vector<SourceText> ReadSources(capnp::List<wire::SourceText>::Reader in, co
   });
 }
 
+void WriteHeader(const HeaderText& value, wire::HeaderText::Builder out) {
+  out.setName(AsText(value.name));
+  WriteDigest(value.digest, [&](capnp::Data::Reader digest) { out.setDigest(digest); });
+  out.setText(AsData(value.text));
+}
+
+HeaderText ReadHeader(wire::HeaderText::Reader in, const Place& at) {
+  HeaderText value;
+  value.name = (at / "name").FileName(in.getName());
+  value.digest = (at / "digest").AnyDigest(in.getDigest());
+  const auto text = in.getText();
+  value.text.assign(reinterpret_cast<const char*>(text.begin()), text.size());
+  const Digest digest = Sha256(value.text);
+  if (value.digest != digest) {
+    (at / "digest").Refuse(value.digest.Short(), "the SHA-256 of the text, " + digest.Short());
+  }
+  return value;
+}
+
+// 0 stands for 1, so that launches without clusters have the bytes they always had.
+void WriteCluster(const std::array<std::uint32_t, 3>& value, wire::Launch::Builder out) {
+  const auto wire = [](std::uint32_t side) { return side == 1 ? 0 : side; };
+  out.setClusterX(wire(value[0]));
+  out.setClusterY(wire(value[1]));
+  out.setClusterZ(wire(value[2]));
+}
+
+std::array<std::uint32_t, 3> ReadCluster(wire::Launch::Reader in, const Place& at) {
+  std::array<std::uint32_t, 3> value{in.getClusterX(), in.getClusterY(), in.getClusterZ()};
+  std::uint32_t blocks = 1;
+  for (std::uint32_t& side : value) {
+    side = at.Within(std::max(side, 1u), 1, kMaxCluster);
+    blocks *= side;
+  }
+  at.Within(blocks, 1, kMaxCluster);
+  return value;
+}
+
 void WriteLaunch(const Launch& value, wire::Launch::Builder out) {
+  out.setKind(static_cast<wire::LaunchKind>(value.kind));
+  out.setByte(value.byte);
+  WriteCluster(value.cluster, out);
   out.setKernel(AsText(value.kernel));
   out.setGridX(value.grid[0]);
   out.setGridY(value.grid[1]);
@@ -304,18 +366,27 @@ void WriteLaunch(const Launch& value, wire::Launch::Builder out) {
   out.setDynamicSharedBytes(value.dynamic_shared_bytes);
   WriteList(value.arguments, out.initArguments(Size(value.arguments.size())),
             [](const Argument& argument, wire::Argument::Builder place) {
-              if (argument.kind == Argument::Kind::kBuffer) {
-                place.setBuffer(argument.index);
-              } else {
-                place.setScalar(argument.index);
+              switch (argument.kind) {
+                case Argument::Kind::kBuffer:
+                  return place.setBuffer(argument.index);
+                case Argument::Kind::kScalar:
+                  return place.setScalar(argument.index);
+                case Argument::Kind::kScratch:
+                  return place.setScratch(argument.index);
               }
             });
 }
 
-Launch ReadLaunch(wire::Launch::Reader in, const Place& at, std::size_t buffers,
-                  std::size_t scalars) {
+Launch ReadLaunch(wire::Launch::Reader in, const Place& at, const Targets& targets) {
   Launch value;
-  value.kernel = (at / "kernel").NotEmptyLine(in.getKernel());
+  value.kind = (at / "kind").Known(in.getKind(), LaunchKind::kMemset);
+  value.byte = in.getByte();
+  const bool is_memset = value.kind == LaunchKind::kMemset;
+  if (!is_memset) {
+    value.kernel = (at / "kernel").NotEmptyLine(in.getKernel());
+  } else if (in.getKernel().size() > 0) {
+    (at / "kernel").Refuse("a name", "none: a memset runs no kernel");
+  }
   const auto extent = [&at](const char* name, std::uint32_t seen) {
     return (at / name).Within(seen, 1, kMaxGeometry);
   };
@@ -325,24 +396,43 @@ Launch ReadLaunch(wire::Launch::Reader in, const Place& at, std::size_t buffers,
                  extent("block.z", in.getBlockZ())};
   value.dynamic_shared_bytes =
       (at / "dynamic_shared_bytes").Within(in.getDynamicSharedBytes(), 0, kMaxGeometry);
+  value.cluster = ReadCluster(in, at / "cluster");
+  for (std::size_t side = 0; side < 3; ++side) {
+    if (value.grid[side] % value.cluster[side] == 0) continue;
+    (at / "cluster").Refuse("no divisor of the grid", "clusters that fill the grid");
+  }
+  const Place arguments = at / "arguments";
   value.arguments = ReadList(
-      in.getArguments(), at / "arguments", 0, kMaxArguments,
+      in.getArguments(), arguments, is_memset ? 1 : 0, is_memset ? 1 : kMaxArguments,
       [&](wire::Argument::Reader argument, const Place& place) -> Argument {
         switch (argument.which()) {
           case wire::Argument::BUFFER:
-            return {Argument::Kind::kBuffer, place.Index(argument.getBuffer(), buffers, "buffers")};
+            return {Argument::Kind::kBuffer,
+                    place.Index(argument.getBuffer(), targets.buffers.size(), "buffers")};
           case wire::Argument::SCALAR:
-            return {Argument::Kind::kScalar, place.Index(argument.getScalar(), scalars, "scalars")};
+            return {Argument::Kind::kScalar,
+                    place.Index(argument.getScalar(), targets.scalars, "scalars")};
+          case wire::Argument::SCRATCH:
+            return {Argument::Kind::kScratch,
+                    place.Index(argument.getScratch(), targets.scratch, "scratch buffers")};
         }
-        place.Refuse("of an unknown kind", "a buffer or a scalar");
+        place.Refuse("of an unknown kind", "a buffer, a scalar or a scratch buffer");
         return {};
       });
+  if (is_memset && !at.failed()) {
+    const Argument& target = value.arguments.front();
+    const bool writable = target.kind == Argument::Kind::kScratch ||
+                          (target.kind == Argument::Kind::kBuffer &&
+                           targets.buffers[target.index].role == BufferRole::kOutput);
+    if (!writable) arguments[0].Refuse("nothing to be set", "an output or a scratch buffer");
+  }
   return value;
 }
 
 std::size_t OrderWords(const Order& value) {
   std::size_t words = 1024;
   for (const SourceText& source : value.sources) words += source.text.size() / 8;
+  for (const HeaderText& header : value.headers) words += header.text.size() / 8;
   return words;
 }
 
@@ -366,11 +456,13 @@ void WriteOrder(const Order& value, wire::Order::Builder out) {
   WriteList(value.rounds, out.initRounds(Size(value.rounds.size())), WriteRound);
   WriteDeadlines(value.deadlines, out.getDeadlines());
   out.setFreshProcess(value.fresh_process);
+  if (value.headers.empty()) return;
+  WriteList(value.headers, out.initHeaders(Size(value.headers.size())), WriteHeader);
 }
 
 Order ReadOrder(wire::Order::Reader in, const Place& at) {
   Order value;
-  value.kind = (at / "kind").Known(in.getKind(), OrderKind::kConfirm);
+  value.kind = (at / "kind").Known(in.getKind(), OrderKind::kAudit);
   value.track = (at / "track").Counted<TrackId>(in.getTrack());
   value.generation = (at / "generation").Counted<Generation>(in.getGeneration());
   value.attempt = (at / "attempt").Counted<Attempt>(in.getAttempt());
@@ -392,7 +484,8 @@ Order ReadOrder(wire::Order::Reader in, const Place& at) {
                                [](std::uint64_t seed, const Place&) { return seed; });
   value.timing = ReadTiming(in.getTiming(), at / "timing");
   const Place rounds = at / "rounds";
-  value.rounds = ReadList(in.getRounds(), rounds, 1, kMaxRounds,
+  const bool is_audit = value.kind == OrderKind::kAudit;
+  value.rounds = ReadList(in.getRounds(), rounds, is_audit ? 0 : 1, is_audit ? 0 : kMaxRounds,
                           [&](wire::RoundPlan::Reader round, const Place& place) {
                             return ReadRound(round, place, value);
                           });
@@ -404,6 +497,10 @@ Order ReadOrder(wire::Order::Reader in, const Place& at) {
   }
   value.deadlines = ReadDeadlines(in.getDeadlines(), at / "deadlines");
   value.fresh_process = in.getFreshProcess();
+  const Place headers = at / "headers";
+  value.headers = ReadList(in.getHeaders(), headers, 0, kMaxHeaders, ReadHeader);
+  RefuseRepeats(value.headers, headers, "name",
+                [](const HeaderText& header) { return header.name; });
   return value;
 }
 

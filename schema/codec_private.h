@@ -198,8 +198,13 @@ std::vector<SourceText> ReadSources(capnp::List<wire::SourceText>::Reader in, co
 void WriteOptions(const std::vector<std::string>& value, capnp::List<capnp::Text>::Builder out);
 std::vector<std::string> ReadOptions(capnp::List<capnp::Text>::Reader in, const Place& at);
 void WriteLaunch(const Launch& value, wire::Launch::Builder out);
-Launch ReadLaunch(wire::Launch::Reader in, const Place& at, std::size_t buffers,
-                  std::size_t scalars);
+// What the arguments of a launch may point into.
+struct Targets {
+  const std::vector<Buffer>& buffers;
+  std::size_t scalars = 0;
+  std::size_t scratch = 0;
+};
+Launch ReadLaunch(wire::Launch::Reader in, const Place& at, const Targets& targets);
 void WriteOrder(const Order& value, wire::Order::Builder out);
 Order ReadOrder(wire::Order::Reader in, const Place& at);
 

@@ -157,7 +157,7 @@ void WriteReport(const Report& value, wire::Report::Builder out) {
 
 Report ReadReport(wire::Report::Reader in, const Place& at) {
   Report value;
-  value.kind = (at / "kind").Known(in.getKind(), OrderKind::kConfirm);
+  value.kind = (at / "kind").Known(in.getKind(), OrderKind::kAudit);
   value.track = (at / "track").Counted<TrackId>(in.getTrack());
   value.generation = (at / "generation").Counted<Generation>(in.getGeneration());
   value.attempt = (at / "attempt").Counted<Attempt>(in.getAttempt());

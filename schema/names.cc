@@ -123,7 +123,12 @@ std::optional<Instrument> ParseInstrument(std::string_view name) {
 }
 
 std::string_view Name(OrderKind kind) {
-  return kind == OrderKind::kMeasure ? "measure" : "confirm";
+  switch (kind) {
+    case OrderKind::kMeasure: return "measure";
+    case OrderKind::kConfirm: return "confirm";
+    case OrderKind::kAudit: return "audit";
+  }
+  CHECK(false, static_cast<int>(kind));
 }
 
 std::string_view Name(OutcomeKind kind) {

@@ -72,6 +72,12 @@ struct SourceText {
   buildOptions @3 :List(Text);  # after the order's own
 }
 
+struct HeaderText {
+  name @0 :Text;
+  digest @1 :Data;  # 32 bytes, of text
+  text @2 :Data;
+}
+
 enum ArmRole {
   committed @0;
   candidate @1;
@@ -84,7 +90,13 @@ struct Argument {
   union {
     buffer @0 :UInt32;
     scalar @1 :UInt32;
+    scratch @2 :UInt32;
   }
+}
+
+enum LaunchKind {
+  kernel @0;
+  memset @1;
 }
 
 struct Launch {
@@ -97,6 +109,17 @@ struct Launch {
   blockZ @6 :UInt32;
   dynamicSharedBytes @7 :UInt32;
   arguments @8 :List(Argument);
+  kind @9 :LaunchKind;
+  byte @10 :UInt8;
+  clusterX @11 :UInt32;  # 0: 1
+  clusterY @12 :UInt32;
+  clusterZ @13 :UInt32;
+}
+
+struct Scratch {
+  name @0 :Text;
+  dtype @1 :DType;
+  elements @2 :Int64;
 }
 
 struct Arm {
@@ -108,6 +131,7 @@ struct Arm {
     index @4 :UInt32;
   }
   launches @5 :List(Launch);
+  scratch @6 :List(Scratch);
 }
 
 enum Instrument {
@@ -131,6 +155,7 @@ struct RoundPlan {
 enum OrderKind {
   measure @0;
   confirm @1;
+  audit @2;
 }
 
 struct Order {
@@ -170,4 +195,5 @@ struct Order {
     runMs @26 :UInt32;
   }
   freshProcess @27 :Bool;
+  headers @28 :List(HeaderText);
 }

@@ -66,6 +66,15 @@ struct SourceText {
   bool operator==(const SourceText&) const = default;
 };
 
+// A file that sources may include in quotes by its name: no folder, the same for all sources.
+struct HeaderText {
+  std::string name;  // "pawl_device.h"
+  Digest digest;     // of text
+  std::string text;
+
+  bool operator==(const HeaderText&) const = default;
+};
+
 // IF YOU ADD A VALUE: append, and add it to Name().
 enum class ArmRole : std::uint8_t {
   kCommitted = 0,
@@ -77,21 +86,39 @@ enum class ArmRole : std::uint8_t {
 std::string_view Name(ArmRole role);
 
 struct Argument {
-  enum class Kind : std::uint8_t { kBuffer = 0, kScalar = 1 };
+  enum class Kind : std::uint8_t { kBuffer = 0, kScalar = 1, kScratch = 2 };
   Kind kind = Kind::kBuffer;
-  std::uint32_t index = 0;  // into Order::buffers or Order::scalars
+  std::uint32_t index = 0;  // into Order::buffers, Order::scalars or the arm's scratch
 
   bool operator==(const Argument&) const = default;
 };
 
+enum class LaunchKind : std::uint8_t {
+  kKernel = 0,
+  kMemset = 1,  // every byte of its one argument, an output or scratch, becomes `byte`
+};
+
 struct Launch {
-  std::string kernel;                        // the function's name in the arm's source
+  LaunchKind kind = LaunchKind::kKernel;
+  std::string kernel;                        // the function's name in the arm's source; kMemset: empty
   std::array<std::uint32_t, 3> grid{1, 1, 1};   // host devices ignore geometry
   std::array<std::uint32_t, 3> block{1, 1, 1};
+  std::array<std::uint32_t, 3> cluster{1, 1, 1};  // in blocks; divides the grid
   std::uint32_t dynamic_shared_bytes = 0;
+  std::uint8_t byte = 0;
   std::vector<Argument> arguments;
 
   bool operator==(const Launch&) const = default;
+};
+
+// Device memory that an arm's launches hand to each other: neither input nor output. Holds NaN before
+// the first launch of a checked run, and whatever the call before left there otherwise.
+struct Scratch {
+  std::string name;
+  DType dtype = DType::kF32;
+  std::int64_t elements = 0;
+
+  bool operator==(const Scratch&) const = default;
 };
 
 struct Arm {
@@ -100,6 +127,7 @@ struct Arm {
   Configuration configuration;           // empty where the kernel has no knobs
   std::optional<std::uint32_t> source;   // into Order::sources; none: only a replay can answer
   std::vector<Launch> launches;          // in stream order
+  std::vector<Scratch> scratch;
 
   bool operator==(const Arm&) const = default;
 };
@@ -161,6 +189,7 @@ struct Deadlines {
 enum class OrderKind : std::uint8_t {
   kMeasure = 0,  // a batch of rounds for a generation
   kConfirm = 1,  // the incumbent against committed
+  kAudit = 2,    // build and check the arms; no rounds
 };
 std::string_view Name(OrderKind kind);
 
@@ -176,6 +205,7 @@ struct Order {
   std::vector<Buffer> buffers;
   std::vector<Scalar> scalars;
   std::vector<SourceText> sources;
+  std::vector<HeaderText> headers;
   std::vector<std::string> build_options;  // the same for all sources
   std::vector<Arm> arms;
   CheckPlan check;

@@ -26,7 +26,8 @@ std::string Text(const Report& report) {
 void Core::State::OnReport(Effects& effects, const PeerId& peer, const Report& report) {
   const Digest digest = Sha256(EncodeReport(report));
   const auto known = tracks.find(report.track);
-  if (known != tracks.end()) {
+  // An audit is nothing that a search orders.
+  if (known != tracks.end() && report.kind != OrderKind::kAudit) {
     const Track& track = known->second.track;
     const std::optional<OpenGeneration>& open =
         report.kind == OrderKind::kMeasure ? track.generation : track.confirmation;

@@ -11,6 +11,7 @@
 namespace pawl {
 namespace {
 
+using test::SampleAudit;
 using test::SampleOrder;
 using test::SampleReport;
 
@@ -160,10 +161,59 @@ TEST(DecodeOrder, RefusesArmsThatCannotBeToldApart) {
   EXPECT_EQ(OrderErrorAfter([](Order& o) { o.arms[1].role = ArmRole::kRival; }), "none");
 }
 
+TEST(DecodeOrder, RefusesLaunchesThatNoDeviceCanRun) {
+  const auto after = [](const std::function<void(Order&)>& spoil) {
+    Order order = SampleAudit();
+    spoil(order);
+    return ErrorOf(DecodeOrder(EncodeOrder(order)));
+  };
+  const std::vector<Refusal<Order>> refusals = {
+      {[](Order& o) { o.arms[0].launches[0].arguments.clear(); },
+       "order.arms[0].launches[0].arguments is a list of 0; allowed: 1 to 1"},
+      {[](Order& o) { o.arms[0].launches[0].kernel = "a"; },
+       "order.arms[0].launches[0].kernel is a name; allowed: none: a memset runs no kernel"},
+      {[](Order& o) {
+         o.arms[0].launches[0].arguments[0] = {Argument::Kind::kBuffer, 0};
+       },
+       "order.arms[0].launches[0].arguments[0] is nothing to be set; allowed: an output or a "
+       "scratch buffer"},
+      {[](Order& o) { o.arms[0].launches[0].arguments[0].index = 2; },
+       "order.arms[0].launches[0].arguments[0] is 2; allowed: an index into 2 scratch buffers"},
+      {[](Order& o) {
+         o.arms[0].launches[1].cluster = {17, 1, 1};
+       },
+       "order.arms[0].launches[1].cluster is 17; allowed: 1 to 16"},
+      {[](Order& o) {
+         o.arms[0].launches[1].cluster = {8, 4, 1};
+       },
+       "order.arms[0].launches[1].cluster is 32; allowed: 1 to 16"},
+      {[](Order& o) {
+         o.arms[0].launches[1].cluster = {3, 1, 1};
+       },
+       "order.arms[0].launches[1].cluster is no divisor of the grid; allowed: clusters that fill "
+       "the grid"},
+      {[](Order& o) { o.arms[0].scratch[1].name = "partial"; },
+       "order.arms[0].scratch[1].name is 'partial'; allowed: each only once"},
+      {[](Order& o) { o.arms[0].scratch[1].elements = 0; },
+       "order.arms[0].scratch[1].elements is 0; allowed: 1 to 8589934592"},
+      {[](Order& o) { o.headers[1].name = "pawl_device.h"; },
+       "order.headers[1].name is 'pawl_device.h'; allowed: each only once"},
+      {[](Order& o) { o.headers[0].text = "other"; },
+       "order.headers[0].digest is " + Sha256("#pragma once\n").Short() +
+           "; allowed: the SHA-256 of the text, " + Sha256("other").Short()},
+      {[](Order& o) {
+         o.rounds = {{true, {{0, 0}}}};
+       },
+       "order.rounds is a list of 1; allowed: 0 to 0"},
+  };
+  for (const auto& [spoil, error] : refusals) EXPECT_EQ(after(spoil), error);
+  EXPECT_EQ(after([](Order&) {}), "none");
+}
+
 TEST(DecodeOrder, RefusesNumbersOutOfRange) {
   const std::vector<Refusal<Order>> refusals = {
-      {[](Order& o) { o.kind = static_cast<OrderKind>(2); },
-       "order.kind is enumerator 2; allowed: 0 to 1"},
+      {[](Order& o) { o.kind = static_cast<OrderKind>(3); },
+       "order.kind is enumerator 3; allowed: 0 to 2"},
       {[](Order& o) { o.track = TrackId(0); }, "order.track is 0; allowed: 1 or above"},
       {[](Order& o) { o.generation = Generation(0); },
        "order.generation is 0; allowed: 1 or above"},

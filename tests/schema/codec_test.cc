@@ -47,6 +47,7 @@ TEST(Codec, GivesEveryEventBack) {
 
 TEST(Codec, GivesOrderReportAndSnapshotBack) {
   EXPECT_ROUND_TRIP(Order, SampleOrder());
+  EXPECT_ROUND_TRIP(Order, test::SampleAudit());
   EXPECT_ROUND_TRIP(Report, SampleReport());
   EXPECT_ROUND_TRIP(Snapshot, SampleSnapshot());
 }
@@ -65,6 +66,7 @@ TEST(Codec, SamplesHaveOneOfEachKind) {
 // missing.
 TEST(Codec, ReadsAndWritesTheBytesOfEarlierReleases) {
   std::map<std::string, std::string> bytes = {{"order", EncodeOrder(SampleOrder())},
+                                              {"order_audit", EncodeOrder(test::SampleAudit())},
                                               {"snapshot", EncodeSnapshot(SampleSnapshot())},
                                               {"report", EncodeReport(SampleReport())}};
   for (const auto& [name, message] : SampleMessages()) {

@@ -30,7 +30,7 @@ TEST(Names, AreOneForEachEnumerator) {
   ExpectNames(DType::kU32);
   ExpectNames(ArmRole::kRival);
   ExpectNames(Instrument::kGraphTime);
-  ExpectNames(OrderKind::kConfirm);
+  ExpectNames(OrderKind::kAudit);
   ExpectNames(OutcomeKind::kNoData);
   ExpectNames(TrackStatus::kClosed);
   ExpectNames(RefuseCode::kNotReady);

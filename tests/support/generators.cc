@@ -138,21 +138,64 @@ rc::Gen<SourceText> AnySource() {
   });
 }
 
-rc::Gen<Launch> AnyLaunch(std::size_t buffers, std::size_t scalars) {
+// Of the arguments of a launch: how many there are to point at.
+struct AnyTargets {
+  std::vector<Buffer> buffers;
+  std::size_t scalars = 0;
+  std::size_t scratch = 0;
+};
+
+rc::Gen<Launch> AnyMemset(const AnyTargets& targets) {
   return exec([=] {
+    std::vector<Argument> writable;
+    for (std::uint32_t i = 0; i < targets.buffers.size(); ++i) {
+      if (targets.buffers[i].role == BufferRole::kOutput) {
+        writable.push_back({Argument::Kind::kBuffer, i});
+      }
+    }
+    for (std::uint32_t i = 0; i < targets.scratch; ++i) {
+      writable.push_back({Argument::Kind::kScratch, i});
+    }
+    Launch launch;
+    if (writable.empty()) {
+      launch.kernel = "nothing_to_set";
+      return launch;
+    }
+    launch.kind = LaunchKind::kMemset;
+    launch.byte = *AnyInteger<std::uint8_t>();
+    launch.arguments = {writable[*Within<std::size_t>(0, writable.size() - 1)]};
+    return launch;
+  });
+}
+
+rc::Gen<Launch> AnyLaunch(const AnyTargets& targets) {
+  return exec([=] {
+    if (*Within<int>(0, 3) == 0) return *AnyMemset(targets);
     const auto extent = [] { return *Within<std::uint32_t>(1, 0x7fffffff); };
     Launch launch;
     launch.kernel = *NotEmptyLine();
     launch.grid = {extent(), extent(), extent()};
+    if (*arbitrary<bool>()) {
+      launch.cluster = {*Within<std::uint32_t>(1, 4), *Within<std::uint32_t>(1, 4), 1};
+      for (int side = 0; side < 3; ++side) {
+        launch.grid[side] = launch.cluster[side] * *Within<std::uint32_t>(1, 0x1ffffff);
+      }
+    }
     launch.block = {extent(), extent(), extent()};
     launch.dynamic_shared_bytes = *Within<std::uint32_t>(0, 0x7fffffff);
-    const std::size_t count = buffers + scalars == 0 ? 0 : *Within<std::size_t>(0, 6);
+    std::vector<Argument> all;
+    for (std::uint32_t i = 0; i < targets.buffers.size(); ++i) {
+      all.push_back({Argument::Kind::kBuffer, i});
+    }
+    for (std::uint32_t i = 0; i < targets.scalars; ++i) {
+      all.push_back({Argument::Kind::kScalar, i});
+    }
+    for (std::uint32_t i = 0; i < targets.scratch; ++i) {
+      all.push_back({Argument::Kind::kScratch, i});
+    }
+    const std::size_t count = all.empty() ? 0 : *Within<std::size_t>(0, 6);
     for (std::size_t i = 0; i < count; ++i) {
-      const auto pick = *Within<std::size_t>(0, buffers + scalars - 1);
-      launch.arguments.push_back(
-          pick < buffers
-              ? Argument{Argument::Kind::kBuffer, static_cast<std::uint32_t>(pick)}
-              : Argument{Argument::Kind::kScalar, static_cast<std::uint32_t>(pick - buffers)});
+      launch.arguments.push_back(all[*Within<std::size_t>(0, all.size() - 1)]);
     }
     return launch;
   });
@@ -456,7 +499,7 @@ Prepare MakePrepare() {
   prepare.buffers = *AnyBuffers();
   prepare.scalars = *AnyScalars();
   for (std::size_t i = 0; i < prepare.sources.size(); ++i) {
-    prepare.launches.push_back(*AnyLaunch(prepare.buffers.size(), prepare.scalars.size()));
+    prepare.launches.push_back(*AnyLaunch({prepare.buffers, prepare.scalars.size(), 0}));
   }
   return prepare;
 }
@@ -541,7 +584,7 @@ rc::Gen<Configuration> AnyConfiguration() {
 rc::Gen<Order> AnyOrder() {
   return exec([] {
     Order order;
-    order.kind = *UpTo(OrderKind::kConfirm);
+    order.kind = *UpTo(OrderKind::kAudit);
     order.track = *FromOne<TrackId>();
     order.generation = *FromOne<Generation>();
     order.attempt = *FromOne<Attempt>();
@@ -559,9 +602,15 @@ rc::Gen<Order> AnyOrder() {
       arm.label = *AnyLine();
       arm.configuration = *AnyConfiguration();
       arm.source = *MaybeIndex(order.sources.size());
+      arm.scratch.resize(*Within<std::size_t>(0, 2));
+      for (std::size_t i = 0; i < arm.scratch.size(); ++i) {
+        arm.scratch[i] = {Distinct(*Identifier(), i), *UpTo(DType::kU32),
+                          *Within<std::int64_t>(1, 1'000'000)};
+      }
       const std::size_t launches = *Within<std::size_t>(arm.source ? 1 : 0, 2);
       for (std::size_t i = 0; i < launches; ++i) {
-        arm.launches.push_back(*AnyLaunch(order.buffers.size(), order.scalars.size()));
+        arm.launches.push_back(
+            *AnyLaunch({order.buffers, order.scalars.size(), arm.scratch.size()}));
       }
       order.arms.push_back(std::move(arm));
     }
@@ -570,7 +619,11 @@ rc::Gen<Order> AnyOrder() {
     order.input_seeds = *ListOf<std::uint64_t>(AnyInteger<std::uint64_t>(), 1, 8);
     order.timing = {*UpTo(Instrument::kGraphTime), *Within<std::uint32_t>(0, 10'000'000),
                     *Within<std::uint32_t>(1, 10'000'000), *arbitrary<bool>()};
-    order.rounds.resize(*Within<std::size_t>(1, 5));
+    order.rounds.resize(order.kind == OrderKind::kAudit ? 0 : *Within<std::size_t>(1, 5));
+    for (std::size_t i = *Within<std::size_t>(0, 2); i-- > 0;) {
+      const SourceText header = *AnySource();
+      order.headers.push_back({Distinct(header.name, i), header.digest, header.text});
+    }
     for (RoundPlan& round : order.rounds) {
       round.recorded = *arbitrary<bool>();
       round.visits.resize(*Within<std::size_t>(1, 6));

@@ -107,6 +107,29 @@ Order SampleOrder() {
   return order;
 }
 
+Order SampleAudit() {
+  Order order = SampleOrder();
+  order.kind = OrderKind::kAudit;
+  order.backend = "cuda";
+  order.device_model = "emulated sm_89";
+  order.headers = {{"pawl_device.h", Sha256("#pragma once\n"), "#pragma once\n"},
+                   {"tile.h", Sha256("struct Tile;\n"), "struct Tile;\n"}};
+  Arm candidate = order.arms[1];
+  candidate.scratch = {{"partial", DType::kF32, 12'288}, {"arrived", DType::kU32, 32}};
+  Launch memset;
+  memset.kind = LaunchKind::kMemset;
+  memset.byte = 0xff;
+  memset.arguments = {{Argument::Kind::kScratch, 1}};
+  Launch split = SampleLaunch("matmul_split");
+  split.cluster = {4, 2, 1};
+  split.arguments.push_back({Argument::Kind::kScratch, 0});
+  split.arguments.push_back({Argument::Kind::kScratch, 1});
+  candidate.launches = {memset, split, SampleLaunch("matmul_reduce")};
+  order.arms = {candidate};
+  order.rounds.clear();
+  return order;
+}
+
 Report SampleReport() {
   Report report;
   report.kind = OrderKind::kConfirm;

@@ -16,6 +16,7 @@ namespace pawl::test {
 
 Configuration SampleConfiguration();  // a knob of each type
 Order SampleOrder();                  // a matmul on the host: three arms, two of one source
+Order SampleAudit();                  // of a cuda kernel: a memset, two launches, scratch, headers
 Report SampleReport();                // that answers it
 TrackSpec SampleSpec();
 TrackState SampleTrack();

@@ -87,7 +87,11 @@ Status Validate(const Order& order) {
       return refuse("arm " + arm.label +
                     " has no source or no launch; only a replay can answer it");
     }
+    if (!arm.scratch.empty()) return refuse("arm " + arm.label + " wants scratch memory");
     for (const Launch& launch : arm.launches) {
+      if (launch.kind != LaunchKind::kKernel) {
+        return refuse("arm " + arm.label + " has a launch that is no call of a kernel");
+      }
       for (const Argument& argument : launch.arguments) {
         const std::size_t count =
             argument.kind == Argument::Kind::kBuffer ? order.buffers.size() : order.scalars.size();
