@@ -68,3 +68,11 @@ function(pawl_test name)
     PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT} RUN_SERIAL ${ARG_SERIAL}
       ENVIRONMENT "TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/cmake/tsan.supp")
 endfunction()
+
+# pawl_text(TARGET FILE INCLUDE): FILE's text as a C++ string literal that TARGET's sources include as INCLUDE.
+function(pawl_text target file include)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${file})
+  file(READ ${CMAKE_SOURCE_DIR}/${file} text)
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/texts/${include} CONTENT "R\"pawl_text(@text@)pawl_text\"\n" @ONLY)
+  target_include_directories(${target} PRIVATE ${CMAKE_BINARY_DIR}/texts)
+endfunction()

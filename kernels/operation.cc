@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kernels/document.h"
+#include "kernels/launch_file.h"
 #include "kernels/operation_file.h"
 #include "kernels/structure_file.h"
 #include "kernels/template.h"
@@ -24,6 +25,23 @@ struct Files {
     return std::binary_search(names.begin(), names.end(), name);
   }
 };
+
+// `#include "name"` gives the name.
+std::optional<std::string> QuotedInclude(std::string_view line) {
+  const auto skip_blanks = [&] {
+    line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+  };
+  const auto skip = [&](std::string_view word) {
+    skip_blanks();
+    if (line.substr(0, word.size()) != word) return false;
+    line.remove_prefix(word.size());
+    return true;
+  };
+  if (!skip("#") || !skip("include") || !skip("\"")) return std::nullopt;
+  const std::size_t end = line.find('"');
+  if (end == std::string_view::npos || end == 0) return std::nullopt;
+  return std::string(line.substr(0, end));
+}
 
 class Loader {
  public:
@@ -81,6 +99,7 @@ class Loader {
   }
 
   Status ReadBackend(const std::string& name);
+  Status ReadHeaders(const std::string& backend, const std::string& name, const std::string& text);
   Status ReadReference();
 
   Files files_;
@@ -105,6 +124,7 @@ Status Loader::ReadBackend(const std::string& name) {
     const Result<std::shared_ptr<Table>> table = Toml(file);
     if (!table) return table.error();
     if (const Status read = ReadStructure(**table, structure); !read) return read;
+    if (const Status named = CheckLaunches(structure.plan, operation_); !named) return named;
     if (!structure.source.empty()) {
       const Result<std::string> text = Source(structure.source, structure.places.at("source"));
       if (!text) return text.error();
@@ -112,6 +132,7 @@ Status Loader::ReadBackend(const std::string& name) {
           CheckTemplate(structure, *text, Path(structure.source));
       if (!used) return used.error();
       structure.used_derived = std::move(*used);
+      if (const Status read = ReadHeaders(name, structure.source, *text); !read) return read;
     }
     backend.structures.push_back(std::move(structure));
   }
@@ -121,9 +142,11 @@ Status Loader::ReadBackend(const std::string& name) {
     if (const Status read = ReadCommitted(**table, operation_.letters, backend); !read) return read;
     const Place place{Path(prefix + "committed.toml"), 0};
     for (const Committed& committed : backend.committed) {
+      if (const Status named = CheckLaunches(committed.plan, operation_); !named) return named;
       if (committed.source.empty()) continue;
       const Result<std::string> text = Source(committed.source, committed.place);
       if (!text) return text.error();
+      if (const Status read = ReadHeaders(name, committed.source, *text); !read) return read;
     }
     for (const Rival& rival : backend.rivals) {
       const Result<std::string> text = Source(rival.source, place);
@@ -131,6 +154,39 @@ Status Loader::ReadBackend(const std::string& name) {
     }
   }
   operation_.backends.push_back(std::move(backend));
+  return {};
+}
+
+// The headers that a cuda source names in quotes, and theirs. A file of the package, or
+// pawl_device.h.
+Status Loader::ReadHeaders(const std::string& backend, const std::string& name,
+                           const std::string& text) {
+  if (backend != "cuda") return {};
+  int line = 0;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::optional<std::string> header = QuotedInclude(text.substr(begin, end - begin));
+    begin = end + 1;
+    ++line;
+    if (!header) continue;
+    const std::string file = backend + "/" + *header;
+    if (*header == kDeviceHeaderName && !files_.Has(file)) {
+      // A ledger's own bytes, where they come from one: what was compiled then.
+      Result<std::string> kept = files_.Has(*header) ? files_.read(*header) : DeviceHeader();
+      if (!kept) return kept.error();
+      operation_.files[kDeviceHeaderName] = std::move(*kept);
+      continue;
+    }
+    if (!files_.Has(file)) {
+      return Error{Place{Path(name), line}.Text() + ": includes \"" + *header +
+                   "\", which is not in this folder; a header beside the source or \"" +
+                   kDeviceHeaderName + "\" is wanted"};
+    }
+    if (operation_.files.contains(file)) continue;
+    const Result<std::string> bytes = Bytes(file);
+    if (!bytes) return bytes.error();
+    if (const Status read = ReadHeaders(backend, file, *bytes); !read) return read;
+  }
   return {};
 }
 
@@ -174,6 +230,13 @@ Result<double> AtShape(const std::string& text, const char* what, const Operatio
 }
 
 }  // namespace
+
+const std::string& DeviceHeader() {
+  static const std::string header =
+#include "kernels/pawl_device_text.inc"
+      ;
+  return header;
+}
 
 const Backend* Operation::FindBackend(std::string_view backend) const {
   for (const Backend& candidate : backends) {

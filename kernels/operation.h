@@ -49,22 +49,49 @@ struct Ignored {
   Place place;
 };
 
+// One launch of a kernel, or a memset. Expressions over the letters, knobs and derived values.
+struct LaunchText {
+  LaunchKind kind = LaunchKind::kKernel;
+  std::string kernel;  // kMemset: empty
+  std::array<std::string, 3> grid{"1", "1", "1"};
+  std::array<std::string, 3> block{"1", "1", "1"};
+  std::array<std::string, 3> cluster{"1", "1", "1"};
+  std::string dynamic_shared_bytes = "0";
+  std::uint8_t byte = 0;  // kMemset
+  // Tensors, letters and scratch by name; none: all tensors, then all letters, then all scratch.
+  std::optional<std::vector<std::string>> arguments;
+  Place place;
+  std::map<std::string, Place> places;  // of its keys
+};
+
+// Device memory that the launches of one structure share.
+struct ScratchText {
+  std::string name;
+  DType dtype = DType::kF32;
+  std::string elements;  // an expression
+  Place place;           // of elements
+};
+
+// What running a kernel once takes: launches in stream order, at least one of them a kernel's.
+struct LaunchPlan {
+  std::vector<LaunchText> launches{1};
+  std::vector<ScratchText> scratch;
+};
+
 // One search space and its template.
 struct Structure {
   std::string name;     // "tiled", from the file's name
   std::string backend;  // "cuda", "host"
   std::string file;     // "cuda/tiled.toml", relative to the package
   std::string source;   // "cuda/tiled.cu", relative; empty: space only, for replays
-  std::string kernel;   // the function to call
+  std::string kernel;   // the function of the first launch
   std::vector<std::string> letters;  // the operation's shape letters
   std::vector<Knob> knobs;
   std::vector<std::pair<std::string, std::string>> derived;  // name, expression; in file order
   std::vector<Constraint> constraints;
   std::vector<Ignored> ignored;
   std::vector<std::pair<std::string, std::vector<KnobValue>>> repairs;  // knob, values in order
-  std::array<std::string, 3> grid{"1", "1", "1"};
-  std::array<std::string, 3> block{"1", "1", "1"};
-  std::string dynamic_shared_bytes = "0";
+  LaunchPlan plan;
   std::vector<std::string> build_options;  // for this structure's sources, after the backend's own
   std::vector<std::string> used_derived;   // derived values that the template uses: those it is given
   Configuration start;
@@ -79,9 +106,7 @@ struct Committed {
                         // structure and configuration as that structure's configuration
   std::string kernel;
   std::string when;     // empty: always
-  std::array<std::string, 3> grid{"1", "1", "1"};
-  std::array<std::string, 3> block{"1", "1", "1"};
-  std::string dynamic_shared_bytes = "0";
+  LaunchPlan plan;      // over the letters only
   std::vector<std::string> build_options;
   std::string structure;
   Configuration configuration;
@@ -121,6 +146,11 @@ struct Operation {
   const Structure* FindStructure(std::string_view backend, std::string_view structure) const;
   std::map<std::string, Digest> Digests() const;  // of files
 };
+
+// The name under which a package's files hold what cuda kernels may call (kernels/pawl_device.h): kept
+// with them, as it is compiled with them.
+inline constexpr const char* kDeviceHeaderName = "pawl_device.h";
+const std::string& DeviceHeader();  // this build's own
 
 // Reads kernels/<name>. Errors: no such folder (names the packages there are), and every mistake of a file
 // with its place.

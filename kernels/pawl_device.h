@@ -1,7 +1,7 @@
 #pragma once
 // What a cuda kernel may call beyond CUDA's own built-in functions: asynchronous copies into shared
 // memory, and the blocks of a cluster. Compiled by NVRTC and nvcc (no host header is included), and
-// by the emulated device, which brings its own definitions of the same names.
+// by the emulated device (docs/emulated.md), which brings its own definitions of the same names.
 //
 // 1. A copy's bytes may be read by its own thread after CpAsyncWait, by the other threads of the
 //    block after a __syncthreads() that follows it.

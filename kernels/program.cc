@@ -142,21 +142,33 @@ Result<Program> Compile(const Structure& structure) {
   }
   const Status ignorable = CheckIgnored(program, structure);
   if (!ignorable) return ignorable.error();
-  const auto add_geometry = [&](const std::string& text, const std::string& entry) -> Status {
-    Result<Expression> expression =
-        Expression::Parse(text, program.scope, PlaceOf(structure, entry));
-    if (!expression) return expression.error();
-    program.geometry.push_back(std::move(*expression));
-    return {};
-  };
-  for (const std::string& side : structure.grid) {
-    if (const Status added = add_geometry(side, "grid"); !added) return added.error();
+  for (const LaunchText& launch : structure.plan.launches) {
+    if (launch.kind != LaunchKind::kKernel) continue;
+    std::vector<Expression> sides;
+    const auto add = [&](const std::string& text, const char* key) -> Status {
+      const auto place = launch.places.find(key);
+      Result<Expression> expression = Expression::Parse(
+          text, program.scope, place != launch.places.end() ? place->second : launch.place);
+      if (!expression) return expression.error();
+      sides.push_back(std::move(*expression));
+      return {};
+    };
+    for (const auto& [key, texts] : {std::pair{"grid", &launch.grid},
+                                     {"block", &launch.block},
+                                     {"cluster", &launch.cluster}}) {
+      for (const std::string& text : *texts) {
+        if (const Status added = add(text, key); !added) return added.error();
+      }
+    }
+    const Status shared = add(launch.dynamic_shared_bytes, "dynamic_shared_bytes");
+    if (!shared) return shared.error();
+    program.geometry.push_back(std::move(sides));
   }
-  for (const std::string& side : structure.block) {
-    if (const Status added = add_geometry(side, "block"); !added) return added.error();
+  for (const ScratchText& scratch : structure.plan.scratch) {
+    Result<Expression> elements = Expression::Parse(scratch.elements, program.scope, scratch.place);
+    if (!elements) return elements.error();
+    program.scratch.push_back(std::move(*elements));
   }
-  const Status shared = add_geometry(structure.dynamic_shared_bytes, "dynamic_shared_bytes");
-  if (!shared) return shared.error();
   return program;
 }
 

@@ -50,7 +50,10 @@ struct Program {
   std::vector<Derived> derived;
   std::vector<Need> needs;
   std::vector<Ignore> ignored;
-  std::vector<Expression> geometry;             // grid x, y, z, block x, y, z, dynamic shared bytes
+  // Of each launch of a kernel, in order: grid x, y, z, block x, y, z, cluster x, y, z, dynamic
+  // shared bytes.
+  std::vector<std::vector<Expression>> geometry;
+  std::vector<Expression> scratch;  // elements of each
   std::vector<std::vector<bool>> knobs_behind;  // by slot: the knobs (by index) it depends on
 
   // The knobs that an expression depends on, by index.

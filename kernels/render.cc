@@ -60,15 +60,64 @@ void DeclareKnob(std::string& text, const Structure& structure, const Knob& knob
   }
 }
 
-std::vector<Argument> AllArguments(const Operation& operation) {
-  std::vector<Argument> arguments;
+// Where a name that CheckLaunches has passed stands.
+Argument ArgumentOf(const Operation& operation, const LaunchPlan& plan, const std::string& name) {
   for (std::uint32_t i = 0; i < operation.tensors.size(); ++i) {
-    arguments.push_back({Argument::Kind::kBuffer, i});
+    if (operation.tensors[i].name == name) return {Argument::Kind::kBuffer, i};
   }
   for (std::uint32_t i = 0; i < operation.letters.size(); ++i) {
-    arguments.push_back({Argument::Kind::kScalar, i});
+    if (operation.letters[i] == name) return {Argument::Kind::kScalar, i};
   }
+  for (std::uint32_t i = 0; i < plan.scratch.size(); ++i) {
+    if (plan.scratch[i].name == name) return {Argument::Kind::kScratch, i};
+  }
+  CHECK(false, "no tensor, letter or scratch", name);
+}
+
+std::vector<Argument> ArgumentsOf(const Operation& operation, const LaunchPlan& plan,
+                                  const LaunchText& launch) {
+  std::vector<Argument> arguments;
+  if (launch.arguments) {
+    for (const std::string& name : *launch.arguments) {
+      arguments.push_back(ArgumentOf(operation, plan, name));
+    }
+    return arguments;
+  }
+  const auto all = [&](Argument::Kind kind, std::size_t count) {
+    for (std::uint32_t i = 0; i < count; ++i) arguments.push_back({kind, i});
+  };
+  all(Argument::Kind::kBuffer, operation.tensors.size());
+  all(Argument::Kind::kScalar, operation.letters.size());
+  all(Argument::Kind::kScratch, plan.scratch.size());
   return arguments;
+}
+
+// `configuration` is valid in `space`, which is of a structure with this plan.
+Launches LaunchesAt(const Operation& operation, const LaunchPlan& plan, const Space& space,
+                    const Configuration& configuration) {
+  Launches all;
+  const std::vector<Geometry> geometries = space.GeometriesOf(configuration);
+  auto geometry = geometries.begin();
+  for (const LaunchText& text : plan.launches) {
+    Launch launch;
+    launch.kind = text.kind;
+    launch.kernel = text.kernel;
+    launch.byte = text.byte;
+    launch.arguments = ArgumentsOf(operation, plan, text);
+    if (text.kind == LaunchKind::kKernel) {
+      launch.grid = geometry->grid;
+      launch.block = geometry->block;
+      launch.cluster = geometry->cluster;
+      launch.dynamic_shared_bytes = geometry->dynamic_shared_bytes;
+      ++geometry;
+    }
+    all.launches.push_back(std::move(launch));
+  }
+  const std::vector<std::int64_t> elements = space.ScratchOf(configuration);
+  for (std::size_t i = 0; i < plan.scratch.size(); ++i) {
+    all.scratch.push_back({plan.scratch[i].name, plan.scratch[i].dtype, elements[i]});
+  }
+  return all;
 }
 
 Error Invalid(const Structure& structure, const std::vector<Violation>& violations) {
@@ -134,41 +183,47 @@ Result<SourceText> ReferenceSource(const Operation& operation) {
   return SourceOf("reference.h", FileOf(operation, "reference.h"), {});
 }
 
-Result<Launch> LaunchOf(const Operation& operation, const Structure& structure, const Space& space,
-                        const Configuration& configuration) {
-  const std::vector<Violation> violations = space.Validate(configuration);
-  if (!violations.empty()) return Invalid(structure, violations);
-  const Geometry geometry = space.GeometryOf(configuration);
-  return Launch{structure.kernel, geometry.grid, geometry.block, geometry.dynamic_shared_bytes,
-                AllArguments(operation)};
+std::vector<HeaderText> HeadersOf(const Operation& operation, const Backend& backend) {
+  std::vector<HeaderText> headers;
+  for (const auto& [file, text] : operation.files) {
+    const bool own = file.compare(0, backend.name.size() + 1, backend.name + "/") == 0;
+    const bool device = file == kDeviceHeaderName && backend.name == "cuda";
+    const std::string extension = std::filesystem::path(file).extension().string();
+    if (!device && !(own && (extension == ".h" || extension == ".cuh"))) continue;
+    headers.push_back({BaseName(file), Sha256(text), text});
+  }
+  return headers;
 }
 
-Result<Launch> LaunchOf(const Operation& operation, const Committed& committed,
-                        const std::vector<Scalar>& shape) {
+Result<Launches> LaunchesOf(const Operation& operation, const Structure& structure,
+                            const Space& space, const Configuration& configuration) {
+  const std::vector<Violation> violations = space.Validate(configuration);
+  if (!violations.empty()) return Invalid(structure, violations);
+  return LaunchesAt(operation, structure.plan, space, configuration);
+}
+
+Result<Launches> LaunchesOf(const Operation& operation, const Committed& committed,
+                            const std::vector<Scalar>& shape) {
   if (!committed.structure.empty()) {
     const Structure* structure = operation.FindStructure(committed.backend, committed.structure);
     CHECK(structure != nullptr, committed.structure);
     const Result<Space> space = Space::Make(*structure, shape);
     if (!space) return space.error();
-    return LaunchOf(operation, *structure, *space, committed.configuration);
+    return LaunchesOf(operation, *structure, *space, committed.configuration);
   }
-  // A committed kernel's launch is a structure's without knobs.
+  // A committed kernel's launches are a structure's without knobs.
   Structure plain;
   plain.backend = committed.backend;
   plain.file = committed.place.file;
   plain.letters = operation.letters;
-  plain.grid = committed.grid;
-  plain.block = committed.block;
-  plain.dynamic_shared_bytes = committed.dynamic_shared_bytes;
+  plain.plan = committed.plan;
   const Result<Space> space = Space::Make(plain, shape);
   if (!space) return space.error();
   const std::vector<Violation> violations = space->Validate({});
   if (!violations.empty()) {
     return Error{committed.place.Text() + ": " + violations.front().text};
   }
-  const Geometry geometry = space->GeometryOf({});
-  return Launch{committed.kernel, geometry.grid, geometry.block, geometry.dynamic_shared_bytes,
-                AllArguments(operation)};
+  return LaunchesAt(operation, committed.plan, *space, {});
 }
 
 }  // namespace pawl

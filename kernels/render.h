@@ -6,6 +6,7 @@
 // ledger's digests rest on that. The rendered file's name carries the configuration's digest, not its role.
 
 #include <string>
+#include <vector>
 
 #include "kernels/operation.h"
 #include "kernels/space.h"
@@ -26,10 +27,20 @@ Result<SourceText> CommittedSource(const Operation& operation, const Committed& 
 Result<SourceText> RivalSource(const Operation& operation, const Rival& rival);
 Result<SourceText> ReferenceSource(const Operation& operation);
 
-// The launch of a configuration, with all buffers and then all scalars as arguments.
-Result<Launch> LaunchOf(const Operation& operation, const Structure& structure, const Space& space,
-                        const Configuration& configuration);
-Result<Launch> LaunchOf(const Operation& operation, const Committed& committed,
-                        const std::vector<Scalar>& shape);
+// What quoted includes of the backend's sources name: the package's own headers beside them, and
+// pawl_device.h.
+std::vector<HeaderText> HeadersOf(const Operation& operation, const Backend& backend);
+
+// What an arm runs, in stream order.
+struct Launches {
+  std::vector<Launch> launches;
+  std::vector<Scratch> scratch;
+};
+
+// The launches of a configuration that is valid in `space`, or of a committed kernel at a shape.
+Result<Launches> LaunchesOf(const Operation& operation, const Structure& structure,
+                            const Space& space, const Configuration& configuration);
+Result<Launches> LaunchesOf(const Operation& operation, const Committed& committed,
+                            const std::vector<Scalar>& shape);
 
 }  // namespace pawl

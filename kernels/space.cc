@@ -51,10 +51,14 @@ Result<Space> Space::Make(const Structure& structure, const std::vector<Scalar>&
     state->needs_at[static_cast<std::size_t>(compiled.needs[i].level + 1)].push_back(
         static_cast<int>(i));
   }
-  state->plain_geometry =
+  const auto is_literal = [](const Expression& side) { return side.slots().empty(); };
+  state->plain_launches =
       std::all_of(compiled.geometry.begin(), compiled.geometry.end(),
-                  [](const Expression& side) { return side.slots().empty(); }) &&
-      state->GeometryAt(state->letters).has_value();
+                  [&](const std::vector<Expression>& sides) {
+                    return std::all_of(sides.begin(), sides.end(), is_literal);
+                  }) &&
+      std::all_of(compiled.scratch.begin(), compiled.scratch.end(), is_literal) &&
+      state->CheckLaunches(state->letters).has_value();
   return Space(std::move(state));
 }
 
@@ -165,9 +169,9 @@ std::vector<Violation> Space::Validate(const Configuration& configuration) const
     violations.push_back({std::move(text)});
   }
   if (violations.empty() && failure) violations.push_back({*failure});
-  if (violations.empty() && !state_->plain_geometry) {
-    const Result<Geometry> geometry = state_->GeometryAt(values);
-    if (!geometry) violations.push_back({geometry.error().message});
+  if (violations.empty() && !state_->plain_launches) {
+    const Status launches = state_->CheckLaunches(values);
+    if (!launches) violations.push_back({launches.error().message});
   }
   return violations;
 }
@@ -187,12 +191,30 @@ std::optional<Repaired> Space::Repair(const Configuration& configuration) const 
   return std::nullopt;
 }
 
-Geometry Space::GeometryOf(const Configuration& configuration) const {
+std::vector<Geometry> Space::GeometriesOf(const Configuration& configuration) const {
   CHECK(Validate(configuration).empty(), Validate(configuration).front().text);
   SlotValues values = state_->ValuesOf(configuration);
   state_->Derive(values);
-  Result<Geometry> geometry = state_->GeometryAt(values);
-  return *geometry;
+  std::vector<Geometry> geometries;
+  for (std::size_t launch = 0; launch < state_->program.geometry.size(); ++launch) {
+    geometries.push_back(*state_->GeometryAt(launch, values));
+  }
+  return geometries;
+}
+
+Geometry Space::GeometryOf(const Configuration& configuration) const {
+  return GeometriesOf(configuration).front();
+}
+
+std::vector<std::int64_t> Space::ScratchOf(const Configuration& configuration) const {
+  CHECK(Validate(configuration).empty(), Validate(configuration).front().text);
+  SlotValues values = state_->ValuesOf(configuration);
+  state_->Derive(values);
+  std::vector<std::int64_t> elements;
+  for (std::size_t i = 0; i < state_->program.scratch.size(); ++i) {
+    elements.push_back(*state_->ScratchAt(i, values));
+  }
+  return elements;
 }
 
 Result<std::int64_t> Space::Value(const Configuration& configuration, std::string_view name) const {

@@ -40,6 +40,7 @@ struct Geometry {
   std::array<std::uint32_t, 3> grid{1, 1, 1};
   std::array<std::uint32_t, 3> block{1, 1, 1};
   std::uint32_t dynamic_shared_bytes = 0;
+  std::array<std::uint32_t, 3> cluster{1, 1, 1};
 
   bool operator==(const Geometry&) const = default;
 };
@@ -87,8 +88,11 @@ class Space {
   // makes it valid. nullopt: none does, or it is valid as it is.
   std::optional<Repaired> Repair(const Configuration& configuration) const;
 
-  // Launch geometry; CHECKs that the configuration is valid.
+  // Geometry of the launches of kernels, in order, and the elements of scratch; these CHECK that the
+  // configuration is valid. GeometryOf is the first launch's.
+  std::vector<Geometry> GeometriesOf(const Configuration& configuration) const;
   Geometry GeometryOf(const Configuration& configuration) const;
+  std::vector<std::int64_t> ScratchOf(const Configuration& configuration) const;
 
   // The value of a derived name or shape letter at a valid configuration, for tests and `show`.
   Result<std::int64_t> Value(const Configuration& configuration, std::string_view name) const;

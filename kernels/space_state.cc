@@ -12,6 +12,8 @@ constexpr std::int64_t kLargestSide = 2147483647;  // of a grid's x, CUDA's own 
 constexpr std::int64_t kCudaGridSide = 65535;      // of its y and z
 constexpr std::int64_t kCudaBlockThreads = 1024;
 constexpr std::int64_t kCudaBlockDepth = 64;
+constexpr std::int64_t kCudaClusterBlocks = 16;  // with the larger size that kernels can opt in to
+constexpr std::int64_t kMostScratchElements = std::int64_t{1} << 33;
 
 }  // namespace
 
@@ -74,45 +76,81 @@ bool Space::State::Holds(int level, SlotValues& values) const {
         program.needs[static_cast<std::size_t>(index)].need.Evaluate(values);
     if (!holds || *holds == 0) return false;
   }
-  if (level + 1 == static_cast<int>(program.knobs.size()) && !plain_geometry) {
-    return GeometryAt(values).has_value();
+  if (level + 1 == static_cast<int>(program.knobs.size()) && !plain_launches) {
+    return CheckLaunches(values).has_value();
   }
   return true;
 }
 
-Result<Geometry> Space::State::GeometryAt(const SlotValues& values) const {
-  static constexpr const char* kNames[] = {"grid.x",  "grid.y",  "grid.z",
-                                           "block.x", "block.y", "block.z"};
+Result<Geometry> Space::State::GeometryAt(std::size_t launch, const SlotValues& values) const {
+  static constexpr const char* kNames[] = {"grid.x",    "grid.y",    "grid.z",
+                                           "block.x",   "block.y",   "block.z",
+                                           "cluster.x", "cluster.y", "cluster.z"};
   const bool cuda = structure->backend == "cuda";
   const std::int64_t most[] = {kLargestSide,
                                cuda ? kCudaGridSide : kLargestSide,
                                cuda ? kCudaGridSide : kLargestSide,
                                cuda ? kCudaBlockThreads : kLargestSide,
                                cuda ? kCudaBlockThreads : kLargestSide,
-                               cuda ? kCudaBlockDepth : kLargestSide};
+                               cuda ? kCudaBlockDepth : kLargestSide,
+                               kCudaClusterBlocks,
+                               kCudaClusterBlocks,
+                               kCudaClusterBlocks};
+  const std::vector<Expression>& sides = program.geometry[launch];
   Geometry geometry;
   std::int64_t threads = 1;
-  for (std::size_t i = 0; i < 6; ++i) {
-    const Result<std::int64_t> side = program.geometry[i].Evaluate(values);
+  std::int64_t blocks = 1;  // of a cluster
+  for (std::size_t i = 0; i < 9; ++i) {
+    const Result<std::int64_t> side = sides[i].Evaluate(values);
     if (!side) return side.error();
     if (*side < 1 || *side > most[i]) {
       return Error{std::string("launch: ") + kNames[i] + " is " + std::to_string(*side) +
                    "; 1 to " + std::to_string(most[i]) + " can be launched"};
     }
-    (i < 3 ? geometry.grid[i] : geometry.block[i - 3]) = static_cast<std::uint32_t>(*side);
-    if (i >= 3 && cuda) threads *= *side;
+    const auto extent = static_cast<std::uint32_t>(*side);
+    (i < 3 ? geometry.grid : i < 6 ? geometry.block : geometry.cluster)[i % 3] = extent;
+    if (i >= 3 && i < 6 && cuda) threads *= *side;
+    if (i >= 6) blocks *= *side;
+    if (i >= 6 && geometry.grid[i - 6] % extent != 0) {
+      return Error{std::string("launch: ") + kNames[i - 6] + " is " +
+                   std::to_string(geometry.grid[i - 6]) + ", no multiple of the cluster's " +
+                   std::to_string(extent)};
+    }
   }
   if (threads > kCudaBlockThreads) {
     return Error{"launch: a block of " + std::to_string(threads) + " threads; at most " +
                  std::to_string(kCudaBlockThreads) + " can be launched"};
   }
-  const Result<std::int64_t> shared = program.geometry[6].Evaluate(values);
+  if (blocks > kCudaClusterBlocks) {
+    return Error{"launch: a cluster of " + std::to_string(blocks) + " blocks; at most " +
+                 std::to_string(kCudaClusterBlocks) + " can be launched"};
+  }
+  const Result<std::int64_t> shared = sides[9].Evaluate(values);
   if (!shared) return shared.error();
   if (*shared < 0 || *shared > kLargestSide) {
     return Error{"launch: dynamic_shared_bytes is " + std::to_string(*shared)};
   }
   geometry.dynamic_shared_bytes = static_cast<std::uint32_t>(*shared);
   return geometry;
+}
+
+Result<std::int64_t> Space::State::ScratchAt(std::size_t index, const SlotValues& values) const {
+  const Result<std::int64_t> elements = program.scratch[index].Evaluate(values);
+  if (!elements) return elements.error();
+  if (*elements >= 1 && *elements <= kMostScratchElements) return *elements;
+  return Error{"scratch: " + structure->plan.scratch[index].name + " has " +
+               std::to_string(*elements) + " elements; 1 to " +
+               std::to_string(kMostScratchElements) + " are wanted"};
+}
+
+Status Space::State::CheckLaunches(const SlotValues& values) const {
+  for (std::size_t launch = 0; launch < program.geometry.size(); ++launch) {
+    if (const auto geometry = GeometryAt(launch, values); !geometry) return geometry.error();
+  }
+  for (std::size_t i = 0; i < program.scratch.size(); ++i) {
+    if (const auto elements = ScratchAt(i, values); !elements) return elements.error();
+  }
+  return {};
 }
 
 std::vector<Violation> Space::State::Misfits(const Configuration& configuration) const {

@@ -25,7 +25,7 @@ struct Space::State {
   KnobLists lists;                           // the knobs' own
   std::vector<std::vector<int>> derived_at;  // by level + 1: indices into program.derived
   std::vector<std::vector<int>> needs_at;    // by level + 1: indices into program.needs
-  bool plain_geometry = false;               // nothing but literals in range
+  bool plain_launches = false;               // nothing but literals in range
   SlotValues letters;                        // slots with the shape in, everything else 0
 
   // Writes a knob's value into its slots.
@@ -36,7 +36,10 @@ struct Space::State {
   std::optional<std::string> Derive(SlotValues& values, std::vector<bool>* failed = nullptr) const;
   // Whether what is settled once knob `level` has its value holds.
   bool Holds(int level, SlotValues& values) const;
-  Result<Geometry> GeometryAt(const SlotValues& values) const;
+  // Of the n-th launch of a kernel, or the n-th scratch buffer's elements.
+  Result<Geometry> GeometryAt(std::size_t launch, const SlotValues& values) const;
+  Result<std::int64_t> ScratchAt(std::size_t index, const SlotValues& values) const;
+  Status CheckLaunches(const SlotValues& values) const;
 
   // Why the settings are no configuration of the structure at all.
   std::vector<Violation> Misfits(const Configuration& configuration) const;

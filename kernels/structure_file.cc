@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "kernels/launch_file.h"
 #include "kernels/program.h"
 #include "kernels/space.h"
 
@@ -31,49 +32,10 @@ Status CheckKernelName(const std::string& name, const Place& place) {
   return Error{place.Text() + ": kernel is '" + name + "'; a function's name is wanted"};
 }
 
-// An integer or an expression, kept as text.
-Result<std::string> ExpressionText(const Node& node, const std::string& what) {
-  if (const auto* text = std::get_if<std::string>(&node.value)) return *text;
-  if (const auto* number = std::get_if<std::int64_t>(&node.value)) return std::to_string(*number);
-  return Error{node.place.Text() + ": " + what + " holds neither an integer nor an expression"};
-}
-
-struct LaunchKeys {
-  std::array<std::string, 3>& grid;
-  std::array<std::string, 3>& block;
-  std::string& dynamic_shared_bytes;
-  std::vector<std::string>& build_options;
-};
-
-Status ReadLaunch(Table& table, const LaunchKeys& keys) {
-  const auto read_sides = [&](const char* key, std::array<std::string, 3>& sides) -> Status {
-    if (!table.Has(key)) return {};
-    const Result<Node::Array> array = table.Array(key);
-    if (!array) return array.error();
-    if (array->size() != 3) {
-      return Error{table.PlaceOf(key).Text() + ": " + key + " has " +
-                   std::to_string(array->size()) + " sides; 3 are wanted (x, y, z)"};
-    }
-    for (std::size_t i = 0; i < 3; ++i) {
-      Result<std::string> side = ExpressionText((*array)[i], key);
-      if (!side) return side.error();
-      sides[i] = std::move(*side);
-    }
-    return {};
-  };
-  if (const Status grid = read_sides("grid", keys.grid); !grid) return grid;
-  if (const Status block = read_sides("block", keys.block); !block) return block;
-  const Result<std::optional<Node>> shared = table.OptionalNode("dynamic_shared_bytes");
-  if (!shared) return shared.error();
-  if (*shared) {
-    Result<std::string> text = ExpressionText(**shared, "dynamic_shared_bytes");
-    if (!text) return text.error();
-    keys.dynamic_shared_bytes = std::move(*text);
-  }
+Result<std::vector<std::string>> ReadBuildOptions(Table& table) {
   Result<std::optional<std::vector<std::string>>> options = table.OptionalStrings("build_options");
   if (!options) return options.error();
-  keys.build_options = options->value_or(std::vector<std::string>{});
-  return {};
+  return options->value_or(std::vector<std::string>{});
 }
 
 // A knob's values, all of one kind, each once.
@@ -352,36 +314,46 @@ Status ReadCommittedEntry(Table& table, const std::vector<std::string>& letters,
     if (const Status plain = CheckFileName(**source, table.PlaceOf("source")); !plain) return plain;
     committed.source = backend.name + "/" + **source;
   }
-  const Result<std::optional<std::string>> kernel = table.OptionalString("kernel");
-  if (!kernel) return kernel.error();
-  if (*kernel) {
-    const Status named = CheckKernelName(**kernel, table.PlaceOf("kernel"));
-    if (!named) return named;
-    committed.kernel = **kernel;
-  }
-  const Status launch = ReadLaunch(
-      table,
-      {committed.grid, committed.block, committed.dynamic_shared_bytes, committed.build_options});
-  if (!launch) return launch;
+  if (const Status launches = ReadLaunches(table, false, committed.plan); !launches)
+    return launches;
+  committed.kernel = FirstKernel(committed.plan);
+  Result<std::vector<std::string>> options = ReadBuildOptions(table);
+  if (!options) return options.error();
+  committed.build_options = std::move(*options);
   if (const Status choice = ReadChoice(table, backend, committed); !choice) return choice;
   if (committed.kernel.empty()) return Error{table.place().Text() + ": key 'kernel' is missing"};
 
-  Scope scope;
-  for (const std::string& letter : letters) scope.Add(letter);
-  std::vector<std::pair<std::string, const char*>> texts = {
-      {committed.dynamic_shared_bytes, "dynamic_shared_bytes"}};
-  if (!committed.when.empty()) texts.emplace_back(committed.when, "when");
-  for (const std::string& side : committed.grid) texts.emplace_back(side, "grid");
-  for (const std::string& side : committed.block) texts.emplace_back(side, "block");
-  for (const auto& [text, key] : texts) {
-    const Result<Expression> parsed = Expression::Parse(text, scope, table.PlaceOf(key));
+  if (!committed.when.empty()) {
+    Scope scope;
+    for (const std::string& letter : letters) scope.Add(letter);
+    const Result<Expression> parsed =
+        Expression::Parse(committed.when, scope, table.PlaceOf("when"));
     if (!parsed) return parsed.error();
   }
+  Structure plain;
+  plain.letters = letters;
+  plain.plan = committed.plan;
+  const Result<Program> program = Compile(plain);
+  if (!program) return program.error();
   backend.committed.push_back(std::move(committed));
   return {};
 }
 
 }  // namespace
+
+// An integer or an expression, kept as text.
+Result<std::string> ExpressionText(const Node& node, const std::string& what) {
+  if (const auto* text = std::get_if<std::string>(&node.value)) return *text;
+  if (const auto* number = std::get_if<std::int64_t>(&node.value)) return std::to_string(*number);
+  return Error{node.place.Text() + ": " + what + " holds neither an integer nor an expression"};
+}
+
+std::string FirstKernel(const LaunchPlan& plan) {
+  for (const LaunchText& launch : plan.launches) {
+    if (launch.kind == LaunchKind::kKernel) return launch.kernel;
+  }
+  return "";
+}
 
 Status CheckNames(const std::vector<std::string>& names, std::string_view what,
                   const Place& place) {
@@ -405,17 +377,11 @@ Status ReadStructure(Table& table, Structure& structure) {
     structure.source = structure.backend + "/" + **source;
     structure.places["source"] = table.PlaceOf("source");
   }
-  Result<std::string> kernel = table.String("kernel");
-  if (!kernel) return kernel.error();
-  if (const Status named = CheckKernelName(*kernel, table.PlaceOf("kernel")); !named) return named;
-  structure.kernel = std::move(*kernel);
-  for (const char* key : {"grid", "block", "dynamic_shared_bytes"}) {
-    structure.places[key] = table.PlaceOf(key);
-  }
-  const Status launch = ReadLaunch(
-      table,
-      {structure.grid, structure.block, structure.dynamic_shared_bytes, structure.build_options});
-  if (!launch) return launch;
+  if (const Status launches = ReadLaunches(table, true, structure.plan); !launches) return launches;
+  structure.kernel = FirstKernel(structure.plan);
+  Result<std::vector<std::string>> options = ReadBuildOptions(table);
+  if (!options) return options.error();
+  structure.build_options = std::move(*options);
   if (const Status knobs = ReadKnobs(table, structure); !knobs) return knobs;
   if (const Status derived = ReadDerived(table, structure); !derived) return derived;
   if (const Status free = CheckClashes(structure); !free) return free;

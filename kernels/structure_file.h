@@ -18,6 +18,12 @@ Status ReadStructure(Table& table, Structure& structure);
 // Fills in committed and rivals of a backend whose structures are read.
 Status ReadCommitted(Table& table, const std::vector<std::string>& letters, Backend& backend);
 
+// An integer or an expression, kept as text. `what`: the key, for messages.
+Result<std::string> ExpressionText(const Node& node, const std::string& what);
+
+// The name of the kernel that a plan launches first.
+std::string FirstKernel(const LaunchPlan& plan);
+
 // [[...]] of strings that must be names (IsName), each once: letters, parts.
 Status CheckNames(const std::vector<std::string>& names, std::string_view what, const Place& place);
 

@@ -69,11 +69,14 @@ Prepare PrepareHint(const Workshop& workshop, Track& track, std::size_t ahead) {
     if (proposal->violations.empty()) {
       auto source =
           Render(*workshop.operation, *workshop.structure, *workshop.space, proposal->candidate);
-      auto launch =
-          LaunchOf(*workshop.operation, *workshop.structure, *workshop.space, proposal->candidate);
-      if (!source || !launch) break;  // the proposal itself will say why
-      hint.sources.push_back(*std::move(source));
-      hint.launches.push_back(*std::move(launch));
+      auto all = LaunchesOf(*workshop.operation, *workshop.structure, *workshop.space,
+                            proposal->candidate);
+      if (!source || !all) break;  // the proposal itself will say why
+      // A hint carries one launch a source; what takes more is built when it is ordered.
+      if (all->launches.size() == 1 && all->scratch.empty()) {
+        hint.sources.push_back(*std::move(source));
+        hint.launches.push_back(std::move(all->launches.front()));
+      }
     }
     guess.Reject(proposed);
   }

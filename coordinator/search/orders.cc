@@ -42,10 +42,10 @@ Status AddArm(Order& order, const Workshop& workshop, ArmRole role,
     auto source = Render(*workshop.operation, *workshop.structure, *workshop.space, configuration);
     if (!source) return source.error();
     built.source = *std::move(source);
-    auto launch =
-        LaunchOf(*workshop.operation, *workshop.structure, *workshop.space, configuration);
-    if (!launch) return launch.error();
-    built.arm.launches.push_back(*std::move(launch));
+    auto all = LaunchesOf(*workshop.operation, *workshop.structure, *workshop.space, configuration);
+    if (!all) return all.error();
+    built.arm.launches = std::move(all->launches);
+    built.arm.scratch = std::move(all->scratch);
   }
   AddArm(order, built);
   return {};

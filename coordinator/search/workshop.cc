@@ -64,9 +64,10 @@ Result<BuiltArm> CommittedArm(const TrackSpec& spec, const Operation& operation,
   if (!source) return source.error();
   built.source = *std::move(source);
   built.source->build_options = committed.build_options;
-  auto launch = LaunchOf(operation, committed, spec.shape);
-  if (!launch) return launch.error();
-  built.arm.launches.push_back(*std::move(launch));
+  auto all = LaunchesOf(operation, committed, spec.shape);
+  if (!all) return all.error();
+  built.arm.launches = std::move(all->launches);
+  built.arm.scratch = std::move(all->scratch);
   return built;
 }
 
@@ -115,6 +116,7 @@ Result<Order> MakeBase(const TrackSpec& spec, const Operation& operation, const 
     if (!reference) return reference.error();
     base.check.reference = 0;
     base.sources.push_back(*std::move(reference));
+    base.headers = HeadersOf(operation, backend);
   }
   base.input_seeds = {SeedFor(spec.seed, "input", 0), SeedFor(spec.seed, "input", 1)};
   base.timing.instrument = spec.instrument;

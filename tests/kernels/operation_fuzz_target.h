@@ -45,7 +45,7 @@ inline void UseStructure(const Operation& operation, const Structure& structure,
   const Result<SourceText> source = Render(operation, structure, *space, structure.start);
   CHECK(source.has_value(), source.error().message);
   CHECK(source->digest == Sha256(source->text));
-  CHECK(LaunchOf(operation, structure, *space, structure.start).has_value());
+  CHECK(LaunchesOf(operation, structure, *space, structure.start).has_value());
 }
 
 inline void UseOperation(const PackageFiles& files) {
@@ -62,7 +62,7 @@ inline void UseOperation(const PackageFiles& files) {
     const Result<const Committed*> committed = CommittedAt(*operation, backend, shape);
     if (!committed) {
       CheckOneLine(committed.error().message);
-    } else if (const auto launch = LaunchOf(*operation, **committed, shape); !launch) {
+    } else if (const auto launch = LaunchesOf(*operation, **committed, shape); !launch) {
       CheckOneLine(launch.error().message);
     }
   }

@@ -114,7 +114,7 @@ TEST_F(RenderTest, RefusesAConfigurationThatIsNotValid) {
       source.error().message,
       "host/chunk.toml: the configuration is not valid: unroll by 4 goes along rows only (order = "
       "columns, unroll = 4); block: 256 elements, 128 allowed");
-  EXPECT_FALSE(LaunchOf(operation_, *structure_, *space_, With("block=4x32 threads=2")));
+  EXPECT_FALSE(LaunchesOf(operation_, *structure_, *space_, With("block=4x32 threads=2")));
 }
 
 TEST_F(RenderTest, SpellsEveryKindOfValue) {
@@ -175,18 +175,18 @@ TEST_F(RenderTest, GivesHandWrittenSourcesAsTheyStand) {
 }
 
 TEST_F(RenderTest, LaunchesWithAllBuffersAndThenAllScalars) {
-  const Result<Launch> launch = LaunchOf(operation_, *structure_, *space_, With("threads=2"));
+  const Result<Launches> launch = LaunchesOf(operation_, *structure_, *space_, With("threads=2"));
   ASSERT_TRUE(launch);
-  EXPECT_EQ(launch->kernel, "saxpy_chunk");
+  EXPECT_EQ(launch->launches[0].kernel, "saxpy_chunk");
   EXPECT_THAT(
-      launch->arguments,
+      launch->launches[0].arguments,
       ElementsAre(Argument{Argument::Kind::kBuffer, 0}, Argument{Argument::Kind::kBuffer, 1},
                   Argument{Argument::Kind::kScalar, 0}, Argument{Argument::Kind::kScalar, 1}));
   const Committed& committed = operation_.FindBackend("host")->committed.front();
-  const Result<Launch> control = LaunchOf(operation_, committed, shape_);
+  const Result<Launches> control = LaunchesOf(operation_, committed, shape_);
   ASSERT_TRUE(control);
-  EXPECT_EQ(control->kernel, "saxpy_committed");
-  EXPECT_EQ(control->arguments, launch->arguments);
+  EXPECT_EQ(control->launches[0].kernel, "saxpy_committed");
+  EXPECT_EQ(control->launches[0].arguments, launch->launches[0].arguments);
 }
 
 TEST_F(RenderTest, LaunchesACommittedKernelByItsOwnGeometry) {
@@ -195,16 +195,16 @@ TEST_F(RenderTest, LaunchesACommittedKernelByItsOwnGeometry) {
        "kernel = \"saxpy_committed\"\ngrid = [\"ceil_div(rows, 3)\", 1, 1]\nblock = [64, 2, 1]\n"
        "dynamic_shared_bytes = \"4 * width\"\nbuild");
   Load(files);
-  const Result<Launch> launch =
-      LaunchOf(operation_, operation_.FindBackend("host")->committed.front(), shape_);
+  const Result<Launches> launch =
+      LaunchesOf(operation_, operation_.FindBackend("host")->committed.front(), shape_);
   ASSERT_TRUE(launch);
-  EXPECT_EQ(launch->grid, (std::array<std::uint32_t, 3>{6, 1, 1}));
-  EXPECT_EQ(launch->block, (std::array<std::uint32_t, 3>{64, 2, 1}));
-  EXPECT_EQ(launch->dynamic_shared_bytes, 256u);
+  EXPECT_EQ(launch->launches[0].grid, (std::array<std::uint32_t, 3>{6, 1, 1}));
+  EXPECT_EQ(launch->launches[0].block, (std::array<std::uint32_t, 3>{64, 2, 1}));
+  EXPECT_EQ(launch->launches[0].dynamic_shared_bytes, 256u);
   Edit(files, "host/committed.toml", "ceil_div(rows, 3)", "rows - 16");
   Load(files);
-  const Result<Launch> none =
-      LaunchOf(operation_, operation_.FindBackend("host")->committed.front(), shape_);
+  const Result<Launches> none =
+      LaunchesOf(operation_, operation_.FindBackend("host")->committed.front(), shape_);
   ASSERT_FALSE(none);
   EXPECT_THAT(none.error().message, HasSubstr("saxpy/host/committed.toml:1: launch: grid.x is 0"));
 }
@@ -212,31 +212,24 @@ TEST_F(RenderTest, LaunchesACommittedKernelByItsOwnGeometry) {
 // What can be replayed and not built.
 
 TEST(SpaceOnly, LaunchesButHasNoSource) {
-  const std::string kernels = std::string(PAWL_SOURCE_DIR) + "/kernels/";
-  const Result<Operation> matmul = LoadOperation(kernels + "matmul");
-  ASSERT_TRUE(matmul) << matmul.error().message;
+  const Result<Operation> gemm = LoadOperation(std::string(PAWL_SOURCE_DIR) + "/kernels/gemm");
+  ASSERT_TRUE(gemm) << gemm.error().message;
   const std::vector<Scalar> shape = {{"m", 1024}, {"n", 1024}, {"k", 1024}};
-  const Structure& tiled = *matmul->FindStructure("cuda", "tiled");
-  const Result<Space> space = Space::Make(tiled, shape);
+  const Structure& clblast = *gemm->FindStructure("cuda", "clblast");
+  const Result<Space> space = Space::Make(clblast, shape);
   ASSERT_TRUE(space);
-  const Result<SourceText> source = Render(*matmul, tiled, *space, tiled.start);
+  const Result<SourceText> source = Render(*gemm, clblast, *space, clblast.start);
   ASSERT_FALSE(source);
   EXPECT_EQ(source.error().message,
-            "cuda/tiled.toml: has no source: its configurations can be replayed, not built");
-  const Result<Launch> launch = LaunchOf(*matmul, tiled, *space, tiled.start);
-  ASSERT_TRUE(launch);
-  EXPECT_EQ(launch->grid, (std::array<std::uint32_t, 3>{16, 16, 1}));
+            "cuda/clblast.toml: has no source: its configurations can be replayed, not built");
+  EXPECT_TRUE(LaunchesOf(*gemm, clblast, *space, clblast.start));
 
-  const Result<const Committed*> committed =
-      CommittedAt(*matmul, *matmul->FindBackend("cuda"), shape);
+  const Result<const Committed*> committed = CommittedAt(*gemm, *gemm->FindBackend("cuda"), shape);
   ASSERT_TRUE(committed) << committed.error().message;
-  const Result<SourceText> none = CommittedSource(*matmul, **committed);
+  const Result<SourceText> none = CommittedSource(*gemm, **committed);
   ASSERT_FALSE(none);
   EXPECT_THAT(none.error().message,
               HasSubstr("cuda/committed.toml:3: has no source: it can be replayed, not built"));
-  const Result<Launch> control = LaunchOf(*matmul, **committed, shape);
-  ASSERT_TRUE(control) << control.error().message;
-  EXPECT_EQ(control->kernel, "matmul_committed");
 }
 
 TEST(SpaceOnly, CommittedConfigurationLaunchesAsItsStructureWould) {
@@ -247,9 +240,9 @@ TEST(SpaceOnly, CommittedConfigurationLaunchesAsItsStructureWould) {
   ASSERT_TRUE(committed);
   EXPECT_EQ((*committed)->configuration.Text(),
             "MWG=64 NWG=64 MDIMC=16 NDIMC=16 MDIMA=16 NDIMB=16 VWM=2 VWN=2 SA=1 SB=1");
-  const Result<Launch> launch = LaunchOf(*gemm, **committed, shape);
+  const Result<Launches> launch = LaunchesOf(*gemm, **committed, shape);
   ASSERT_TRUE(launch) << launch.error().message;
-  EXPECT_EQ(launch->kernel, "Xgemm");
+  EXPECT_EQ(launch->launches[0].kernel, "Xgemm");
   EXPECT_FALSE(CommittedSource(*gemm, **committed));
   EXPECT_FALSE(ReferenceSource(*gemm));
 }
