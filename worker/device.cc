@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "worker/device/emulated/emulated_device.h"
 #include "worker/device/host/host_device.h"
 #include "worker/device/replay/replay.h"
 
@@ -25,19 +26,25 @@ std::string_view Name(Stage stage) {
 
 Result<std::unique_ptr<Device>> OpenDevice(const std::string& name, const DeviceOptions& options) {
   constexpr std::string_view kReplay = "replay:";
+  constexpr std::string_view kEmulated = "emulated";
   if (name == "host") return OpenHost(options);
+  if (name == kEmulated) return OpenEmulated("", options);
+  if (name.compare(0, kEmulated.size() + 1, "emulated:") == 0) {
+    return OpenEmulated(name.substr(kEmulated.size() + 1), options);
+  }
   if (name.compare(0, kReplay.size(), kReplay) == 0) {
     return OpenReplay(name.substr(kReplay.size()), options);
   }
-  return Error{"device '" + name + "' is not known (have: host, replay:FILE)", Advice::kReject};
+  return Error{"device '" + name + "' is not known (have: host, emulated:sm_89, replay:FILE)",
+               Advice::kReject};
 }
 
 namespace {
 
 // The listing's own folder, gone with it: a listing leaves nothing behind.
-DeviceListing ListHost() {
+DeviceListing ListBuilding(const std::string& name) {
   DeviceListing listing;
-  listing.name = "host";
+  listing.name = name;
   std::error_code failed;
   std::string folder =
       (std::filesystem::temp_directory_path(failed) / "pawl-devices-XXXXXX").string();
@@ -48,7 +55,7 @@ DeviceListing ListHost() {
   DeviceOptions options;
   options.scratch = folder + "/scratch";
   options.cache = folder + "/cache";
-  if (Result<std::unique_ptr<Device>> device = OpenDevice("host", options)) {
+  if (Result<std::unique_ptr<Device>> device = OpenDevice(name, options)) {
     listing.facts = (*device)->Facts();
   } else {
     listing.problem = device.error().message;
@@ -75,6 +82,8 @@ DeviceListing ListCuda() {
 
 }  // namespace
 
-std::vector<DeviceListing> ListDevices() { return {ListHost(), ListCuda()}; }
+std::vector<DeviceListing> ListDevices() {
+  return {ListBuilding("host"), ListCuda(), ListBuilding("emulated:sm_89")};
+}
 
 }  // namespace pawl

@@ -15,10 +15,25 @@ pawl_library(pawl_host_device
 set_source_files_properties(device/compare.cc device/fill.cc device/host/clock.cc device/host/guarded.cc
   device/host/machine.cc PROPERTIES COMPILE_OPTIONS -O3 SKIP_PRECOMPILE_HEADERS ON)
 
+# CUDA kernels on the CPU. The texts are what a kernel is compiled with.
+pawl_library(pawl_emulated_device
+  SOURCES device/emulated/emulated_device.cc device/emulated/emulator.cc device/emulated/kernel_object.cc
+    device/emulated/limits.cc device/emulated/unit_text.cc device/emulated/watch.cc
+  HEADERS device/emulated/emulated_device.h device/emulated/emulator.h device/emulated/kernel_abi.h
+    device/emulated/kernel_object.h device/emulated/limits.h device/emulated/unit_text.h device/emulated/watch.h
+  LINK pawl_schema pawl_host_device LINK_PRIVATE Boost::context ${CMAKE_DL_LIBS})
+pawl_text(pawl_emulated_device worker/device/emulated/kernel_abi.h emulated/kernel_abi.inc)
+pawl_text(pawl_emulated_device worker/device/emulated/shim/cuda.h emulated/cuda.inc)
+pawl_text(pawl_emulated_device worker/device/emulated/shim/pawl_emulated.h emulated/pawl_emulated.inc)
+# Every access of a kernel comes here. Parsed by themselves, as above.
+set_source_files_properties(device/emulated/watch.cc device/emulated/emulator.cc PROPERTIES COMPILE_OPTIONS -O3
+  SKIP_PRECOMPILE_HEADERS ON)
+
 pawl_library(pawl_runner
   SOURCES descendants.cc device.cc evidence.cc frames.cc process_child.cc runner.cc
   HEADERS child.h descendants.h evidence.h frames.h process_child.h runner.h
-  LINK pawl_schema LINK_PRIVATE pawl_host_device pawl_replay PkgConfig::ZSTD nlohmann_json::nlohmann_json)
+  LINK pawl_schema LINK_PRIVATE pawl_emulated_device pawl_host_device pawl_replay PkgConfig::ZSTD
+    nlohmann_json::nlohmann_json)
 # GCC 12 sees out-of-bounds copies in "literal" + std::string that are not there (PR 105329).
 set_source_files_properties(device.cc PROPERTIES COMPILE_OPTIONS
   "-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread")

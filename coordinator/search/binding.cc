@@ -122,7 +122,8 @@ Result<TrackSpec> Bind(const Job& job, const TrackRequest& request, const std::s
 }  // namespace
 
 bool MatchesDevice(const std::string& wanted, const DeviceFacts& facts) {
-  if (wanted == "any") return facts.kind != "replay";
+  if (wanted == "any")
+    return facts.kind != "replay" && facts.kind != "emulated";  // which never times
   if (wanted.starts_with("replay:")) {
     return facts.kind == "replay" &&
            facts.toolchain.starts_with("replay " + FileName(wanted.substr(7)) + " ");

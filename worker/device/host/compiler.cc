@@ -140,6 +140,7 @@ Digest Compiler::KeyOf(const Unit& unit) const {
   Hasher hasher;
   hasher.Field("host object 1").Field(version_).Field(cpu_).Field(unit.text);
   for (const std::string& flag : unit.flags) hasher.Field(flag);
+  if (unit.keep_symbols) hasher.Field("symbols");
   hasher.Field("");
   for (const std::string& option : unit.options) hasher.Field(option);
   return hasher.Finish();
@@ -172,7 +173,8 @@ Result<Built> Compiler::Build(const Unit& unit, ProcessHold* hold) {
   std::vector<std::string> argv = {program_};
   argv.insert(argv.end(), unit.flags.begin(), unit.flags.end());
   // Stripped: an object's bytes then depend on its code, not on the names of its parts.
-  argv.insert(argv.end(), {"-Wl,-s", "-Wl,--as-needed", "-o", kObjectName, kUnitName});
+  if (!unit.keep_symbols) argv.push_back("-Wl,-s");
+  argv.insert(argv.end(), {"-Wl,--as-needed", "-o", kObjectName, kUnitName});
   argv.insert(argv.end(), unit.options.begin(), unit.options.end());
   const Result<Finished> finished = RunProgram(argv, folder.path().string(), hold);
   if (!finished) return finished.error();

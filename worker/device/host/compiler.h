@@ -30,6 +30,7 @@ struct Unit {
   std::string text;
   std::vector<std::string> flags;    // before the source
   std::vector<std::string> options;  // after it: libraries may be among them
+  bool keep_symbols = false;         // names and lines stay in the object
 };
 
 struct Built {

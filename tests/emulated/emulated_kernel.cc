@@ -1,0 +1,161 @@
+#include "tests/emulated/emulated_kernel.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <iterator>
+
+#include "kernels/space.h"
+#include "schema/check.h"
+#include "worker/device/emulated/kernel_object.h"
+#include "worker/device/emulated/unit_text.h"
+#include "worker/device/fill.h"
+#include "worker/device/host/compiler.h"
+#include "worker/device/host/guarded.h"
+#include "worker/object_cache.h"
+
+namespace pawl::test {
+namespace {
+
+// Of this process, gone with it.
+const std::string& Folder() {
+  struct Kept {
+    std::string path = testing::TempDir() + "pawl-emulated-" + std::to_string(::getpid());
+    Kept() { std::filesystem::create_directories(path); }
+    ~Kept() {
+      std::error_code ignored;
+      std::filesystem::remove_all(path, ignored);
+    }
+  };
+  static const Kept kept;
+  return kept.path;
+}
+
+DeviceOptions Options() {
+  DeviceOptions options;
+  options.scratch = Folder() + "/scratch";
+  options.cache = Folder() + "/cache";
+  return options;
+}
+
+std::shared_ptr<const Operation> Kept(Result<Operation> operation) {
+  CHECK(operation.has_value(), operation ? "" : operation.error().message);
+  return std::make_shared<Operation>(*std::move(operation));
+}
+
+}  // namespace
+
+std::shared_ptr<const Operation> LoadPackage(const std::string& folder) {
+  return Kept(LoadOperation(std::string(PAWL_SOURCE_DIR) + "/" + folder));
+}
+
+std::shared_ptr<const Operation> LoadFiles(const std::map<std::string, std::string>& files,
+                                           const std::string& name) {
+  return Kept(LoadOperation(files, name));
+}
+
+Order OrderFor(std::shared_ptr<const Operation> operation, const std::string& structure,
+               const std::string& settings, const std::vector<Scalar>& shape) {
+  AuditPlan plan;
+  plan.backend = "cuda";
+  const Structure* found = operation->FindStructure("cuda", structure);
+  CHECK(found != nullptr || structure == "committed", structure);
+  Configuration configuration;
+  if (found != nullptr) {
+    const Result<Configuration> parsed = ParseConfiguration(settings, *found, found->start);
+    CHECK(parsed.has_value(), parsed ? "" : parsed.error().message);
+    configuration = *parsed;
+  }
+  plan.items = {{found, configuration, shape}};
+  plan.operation = std::move(operation);
+  Result<Order> order = AuditOrder(plan, 0, Attempt(1));
+  CHECK(order.has_value(), order ? "" : order.error().message);
+  return *std::move(order);
+}
+
+Device& DeviceNamed(const std::string& name) {
+  static std::map<std::string, std::unique_ptr<Device>> devices;
+  std::unique_ptr<Device>& device = devices[name];
+  if (device == nullptr) {
+    Result<std::unique_ptr<Device>> opened = OpenDevice(name, Options());
+    CHECK(opened.has_value(), opened ? "" : opened.error().message);
+    device = *std::move(opened);
+  }
+  return *device;
+}
+
+Report Audited(const Order& order, const std::string& device) {
+  Result<Execution> executed = DeviceNamed(device).Execute(order, [](Stage, ArmRole) {});
+  CHECK(executed.has_value(), executed ? "" : executed.error().message);
+  return std::move(executed->report);
+}
+
+Ran RunLaunches(const Order& order, const RunOrder& run) {
+  static const auto cache = *ObjectCache::Open(Options().cache, 1 << 30);
+  static const auto compiler = *Compiler::Open(Options().scratch, *cache, "tests");
+  const Arm& arm = order.arms.front();
+  Unit unit;
+  unit.text = *EmulatedUnit(order, arm, *LimitsOf("sm_90"), run.watched);
+  unit.flags.assign(std::begin(kEmulatedFlags), std::end(kEmulatedFlags));
+  if (run.watched) {
+    unit.flags.insert(unit.flags.end(), std::begin(kWatchFlags), std::end(kWatchFlags));
+  } else {
+    unit.flags.insert(unit.flags.end(), std::begin(kPlainFlags), std::end(kPlainFlags));
+  }
+  unit.options.assign(std::begin(kEmulatedLibraries), std::end(kEmulatedLibraries));
+  unit.keep_symbols = true;
+  const Result<Built> built = compiler->Build(unit);
+  CHECK(built && built->ok, built ? built->problem : built.error().message);
+  std::vector<bool> launches;
+  for (const Launch& launch : arm.launches) {
+    launches.push_back(launch.kind == LaunchKind::kKernel);
+  }
+  const auto kernel = *KernelObject::Load(built->object, Options().scratch, launches);
+
+  std::vector<GuardedMemory> memory;
+  std::vector<GlobalRange> ranges;
+  const auto add = [&](const Buffer& buffer, bool scratch) {
+    const std::size_t bytes = static_cast<std::size_t>(buffer.Elements()) * SizeOf(buffer.dtype);
+    const auto place = static_cast<std::uint32_t>(memory.size());
+    memory.push_back(*GuardedMemory::Allocate(bytes, place));
+    GlobalRange range;
+    range.buffer = buffer;
+    range.data = static_cast<std::byte*>(memory.back().data());
+    range.bytes = bytes;
+    range.writable = scratch || buffer.role == BufferRole::kOutput;
+    range.scratch = scratch;
+    if (range.writable) {
+      Poison(range.data, bytes);
+    } else {
+      FillBuffer(buffer, place, order.input_seeds.front(), range.data);
+    }
+    ranges.push_back(std::move(range));
+  };
+  for (const Buffer& buffer : order.buffers) add(buffer, false);
+  for (const Scratch& scratch : arm.scratch) {
+    add({scratch.name, scratch.dtype, BufferRole::kOutput, {scratch.elements}, {}}, true);
+  }
+  std::vector<std::int64_t> scalars;
+  for (const Scalar& scalar : order.scalars) scalars.push_back(scalar.value);
+
+  Ran ran;
+  Emulator emulator(ranges);
+  for (std::size_t i = 0; i < arm.launches.size() && !ran.finding; ++i) {
+    if (arm.launches[i].kind == LaunchKind::kMemset) {
+      emulator.Memset(arm.launches[i]);
+      continue;
+    }
+    const std::optional<Found> found = emulator.Run(*kernel, arm.launches[i], i, scalars, run);
+    if (found) ran.finding = found->text;
+  }
+  for (const GlobalRange& range : ranges) {
+    std::vector<float>& values = ran.buffers[range.buffer.name];
+    values.resize(range.bytes / sizeof(float));
+    std::memcpy(values.data(), range.data, values.size() * sizeof(float));
+  }
+  return ran;
+}
+
+}  // namespace pawl::test

@@ -1,0 +1,40 @@
+#pragma once
+// Runs one configuration of a cuda package on the emulated device, in this process: as the device
+// does it (Audited), or the bare launches with their outputs (RunLaunches).
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "coordinator/search/audit.h"
+#include "kernels/operation.h"
+#include "schema/report.h"
+#include "worker/device.h"
+#include "worker/device/emulated/emulator.h"
+
+namespace pawl::test {
+
+// tests/data/planted_cuda/twice, or kernels/matmul.
+std::shared_ptr<const Operation> LoadPackage(const std::string& folder);
+std::shared_ptr<const Operation> LoadFiles(const std::map<std::string, std::string>& files,
+                                           const std::string& name);
+
+// The order that an audit sends for a configuration: "tiled", "k_step=32" over its start.
+Order OrderFor(std::shared_ptr<const Operation> operation, const std::string& structure,
+               const std::string& settings, const std::vector<Scalar>& shape);
+
+// Devices by name ("emulated:sm_90"), kept with their cache for the whole test program.
+Device& DeviceNamed(const std::string& name);
+Report Audited(const Order& order, const std::string& device = "emulated:sm_90");
+
+struct Ran {
+  std::optional<std::string> finding;
+  std::map<std::string, std::vector<float>> buffers;  // all of them, after the last launch
+};
+// Inputs are filled from input seed 0; `order`: how blocks run.
+Ran RunLaunches(const Order& order, const RunOrder& run);
+
+}  // namespace pawl::test

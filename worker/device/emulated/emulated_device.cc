@@ -1,0 +1,343 @@
+#include "worker/device/emulated/emulated_device.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "worker/device/compare.h"
+#include "worker/device/emulated/emulator.h"
+#include "worker/device/emulated/kernel_object.h"
+#include "worker/device/emulated/limits.h"
+#include "worker/device/emulated/unit_text.h"
+#include "worker/device/fill.h"
+#include "worker/device/host/compiler.h"
+#include "worker/device/host/guarded.h"
+#include "worker/device/host/input_sets.h"
+#include "worker/device/host/machine.h"
+#include "worker/object_cache.h"
+
+namespace pawl {
+namespace {
+
+double Seconds(std::chrono::steady_clock::time_point since) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - since).count();
+}
+
+Status Validate(const Order& order, const std::string& name) {
+  const auto refuse = [&](const std::string& what) {
+    return Error{name + ": " + what, Advice::kReject};
+  };
+  if (order.backend != "cuda") {
+    return refuse("an order for the backend '" + order.backend + "', this device runs 'cuda'");
+  }
+  if (order.kind != OrderKind::kAudit || !order.rounds.empty()) {
+    return refuse(
+        "the emulated device checks kernels and never times them; it takes audit orders, "
+        "this is a " +
+        std::string(Name(order.kind)) + " order");
+  }
+  for (const Arm& arm : order.arms) {
+    if (!arm.source || arm.launches.empty()) {
+      return refuse("arm " + arm.label + " has no source or no launch");
+    }
+  }
+  return {};
+}
+
+// Global memory of one arm: the order's buffers and the arm's scratch.
+struct Memory {
+  std::vector<GuardedMemory> guarded;
+  std::vector<GlobalRange> ranges;  // at guarded's places
+};
+
+Result<Memory> Allocate(const Order& order, const Arm& arm) {
+  Memory memory;
+  const auto add = [&](Buffer buffer, bool writable, bool scratch) -> Status {
+    const std::size_t bytes = static_cast<std::size_t>(buffer.Elements()) * SizeOf(buffer.dtype);
+    Result<GuardedMemory> guarded =
+        GuardedMemory::Allocate(bytes, static_cast<std::uint32_t>(memory.guarded.size()));
+    if (!guarded) return guarded.error();
+    memory.guarded.push_back(std::move(*guarded));
+    GlobalRange range;
+    range.buffer = std::move(buffer);
+    range.data = static_cast<std::byte*>(memory.guarded.back().data());
+    range.bytes = bytes;
+    range.writable = writable;
+    range.scratch = scratch;
+    memory.ranges.push_back(std::move(range));
+    return {};
+  };
+  for (const Buffer& buffer : order.buffers) {
+    Status added = add(buffer, buffer.role == BufferRole::kOutput, false);
+    if (!added) return added.error();
+  }
+  for (const Scratch& scratch : arm.scratch) {
+    Buffer buffer{scratch.name, scratch.dtype, BufferRole::kOutput, {scratch.elements}, {}};
+    if (Status added = add(std::move(buffer), true, true); !added) return added.error();
+  }
+  return memory;
+}
+
+class EmulatedDevice final : public Device {
+ public:
+  EmulatedDevice(DeviceOptions options, SmLimits limits, bool watched, DeviceFacts facts,
+                 std::unique_ptr<ObjectCache> cache, std::unique_ptr<Compiler> compiler,
+                 std::uint32_t cores)
+      : options_(std::move(options)),
+        limits_(limits),
+        watched_(watched),
+        facts_(std::move(facts)),
+        cache_(std::move(cache)),
+        compiler_(std::move(compiler)),
+        sets_(*compiler_, *cache_, options_.scratch, cores) {}
+
+  DeviceFacts Facts() const override { return facts_; }
+  Result<Execution> Execute(const Order& order, const Progress& progress) override;
+  void Prepare(const pawl::Prepare&) override {}  // it serves audits, which send no hints
+
+ private:
+  struct Try {
+    const InputSet* set = nullptr;
+    RunOrder order;
+    bool repeats = false;  // the try before, in another order
+  };
+
+  Result<std::unique_ptr<KernelObject>> Build(const Order& order, const Arm& arm,
+                                              Execution& execution);
+  // The arm's check under one try; what is wrong with it, or nothing.
+  std::optional<std::string> Check(const Order& order, const Arm& arm, const Try& run,
+                                   KernelObject& kernel, Memory& memory,
+                                   std::vector<std::vector<std::byte>>& outputs, CheckFacts& facts);
+  std::string Text(const Found& found, const std::string& launch, const KernelObject& kernel) const;
+
+  const DeviceOptions options_;
+  const SmLimits limits_;
+  const bool watched_;
+  const DeviceFacts facts_;
+  const std::unique_ptr<ObjectCache> cache_;
+  const std::unique_ptr<Compiler> compiler_;
+  InputSets sets_;
+};
+
+Result<std::unique_ptr<KernelObject>> EmulatedDevice::Build(const Order& order, const Arm& arm,
+                                                            Execution& execution) {
+  const auto failed = [&](OutcomeKind kind, const std::string& why) {
+    execution.report.outcome = {kind, arm.role, why};
+    return std::unique_ptr<KernelObject>();
+  };
+  const SourceText& source = order.sources[*arm.source];
+  BuildFacts facts;
+  facts.arm = arm.role;
+  facts.source = source.digest;
+  facts.compiler = compiler_->version();
+  Unit unit;
+  Result<std::string> text = EmulatedUnit(order, arm, limits_, watched_);
+  if (!text) {
+    execution.report.builds.push_back(std::move(facts));
+    return failed(OutcomeKind::kBuildFailed, text.error().message);
+  }
+  unit.text = std::move(*text);
+  unit.flags.assign(std::begin(kEmulatedFlags), std::end(kEmulatedFlags));
+  if (watched_) {
+    unit.flags.insert(unit.flags.end(), std::begin(kWatchFlags), std::end(kWatchFlags));
+  } else {
+    unit.flags.insert(unit.flags.end(), std::begin(kPlainFlags), std::end(kPlainFlags));
+  }
+  unit.options.assign(std::begin(kEmulatedLibraries), std::end(kEmulatedLibraries));
+  unit.keep_symbols = true;
+  Result<Built> built = compiler_->Build(unit);
+  if (!built) return built.error();
+  facts.object = built->digest;
+  facts.log = built->log;
+  facts.cached = built->cached;
+  facts.seconds = built->seconds;
+  if (!built->ok) {
+    execution.report.builds.push_back(std::move(facts));
+    return failed(OutcomeKind::kBuildFailed, built->problem);
+  }
+  std::vector<bool> kernels;
+  for (const Launch& launch : arm.launches) {
+    kernels.push_back(launch.kind == LaunchKind::kKernel);
+  }
+  auto kernel = KernelObject::Load(built->object, options_.scratch, kernels);
+  if (!kernel && kernel.error().advice == Advice::kRetry) return kernel.error();
+  if (kernel) facts.shared_bytes = (*kernel)->shared_bytes();
+  execution.report.builds.push_back(std::move(facts));
+  if (!kernel) return failed(OutcomeKind::kLaunchFailed, kernel.error().message);
+  for (const Launch& launch : arm.launches) {
+    if (launch.kind != LaunchKind::kKernel) continue;
+    if (const auto why = WhyNotLaunch(limits_, launch, (*kernel)->shared_bytes())) {
+      return failed(OutcomeKind::kLaunchFailed, *why);
+    }
+  }
+  return kernel;
+}
+
+std::string EmulatedDevice::Text(const Found& found, const std::string& launch,
+                                 const KernelObject& kernel) const {
+  std::string where = kernel.LineOf(found.from);
+  if (where.empty() && found.site.file != nullptr) {
+    where = std::string(found.site.file) + ":" + std::to_string(found.site.line);
+  }
+  return launch + (where.empty() ? "" : " at " + where) + ": " + found.text;
+}
+
+std::optional<std::string> EmulatedDevice::Check(const Order& order, const Arm& arm, const Try& run,
+                                                 KernelObject& kernel, Memory& memory,
+                                                 std::vector<std::vector<std::byte>>& outputs,
+                                                 CheckFacts& facts) {
+  for (std::size_t i = 0; i < memory.ranges.size(); ++i) {
+    GlobalRange& range = memory.ranges[i];
+    if (range.writable) {
+      Poison(range.data, range.bytes);
+    } else {
+      std::memcpy(range.data, run.set->contents[i].data(), range.bytes);
+    }
+  }
+  std::vector<std::int64_t> scalars;
+  for (const Scalar& scalar : order.scalars) scalars.push_back(scalar.value);
+  Emulator emulator(memory.ranges);
+  std::string wrote;  // who wrote what is compared below, by the last launch
+  for (std::size_t i = 0; i < arm.launches.size(); ++i) {
+    const Launch& launch = arm.launches[i];
+    if (launch.kind == LaunchKind::kMemset) {
+      emulator.Memset(launch);
+      continue;
+    }
+    const std::optional<Found> found = emulator.Run(kernel, launch, i, scalars, run.order);
+    if (found) return Text(*found, launch.kernel, kernel);
+  }
+  const std::string kernels = arm.launches.back().kernel;
+  for (std::size_t i = 0; i < memory.ranges.size(); ++i) {
+    const GlobalRange& range = memory.ranges[i];
+    const std::optional<std::int64_t> touched = memory.guarded[i].Touched();
+    if (touched) return kernels + ": " + DescribeTouch(range.buffer, *touched);
+    if (!range.writable && std::memcmp(range.data, run.set->contents[i].data(), range.bytes) != 0) {
+      return kernels + ": changed its input " + range.buffer.name;
+    }
+  }
+  for (std::size_t i = 0; i < order.buffers.size(); ++i) {
+    const GlobalRange& range = memory.ranges[i];
+    if (order.buffers[i].role != BufferRole::kOutput) continue;
+    const Comparison compared = Compare(range.buffer, range.data, run.set->expected[i].data(),
+                                        order.check.rtol, order.check.atol);
+    facts.elements += compared.elements;
+    facts.wrong += compared.wrong;
+    facts.max_abs_error = std::max(facts.max_abs_error, compared.max_abs_error);
+    if (compared.wrong > 0) {
+      const std::string writer =
+          watched_ ? emulator.watch().WriterOf(emulator.watch().ranges[i], compared.worst) : "";
+      return kernels + ": " + compared.detail + (writer.empty() ? "" : "; written by " + writer);
+    }
+    if (run.repeats) {
+      const std::byte* const now = range.data;
+      const auto differs = std::mismatch(outputs[i].begin(), outputs[i].end(), now).first;
+      if (differs != outputs[i].end()) {
+        const auto element = (differs - outputs[i].begin()) /
+                             static_cast<std::ptrdiff_t>(SizeOf(range.buffer.dtype));
+        return kernels + ": not deterministic: " + ElementName(range.buffer, element) +
+               " depends on the order in which blocks, warps or asynchronous copies run, which "
+               "CUDA leaves open";
+      }
+    }
+    outputs[i].assign(range.data, range.data + range.bytes);
+  }
+  return std::nullopt;
+}
+
+Result<Execution> EmulatedDevice::Execute(const Order& order, const Progress& progress) {
+  if (Status valid = Validate(order, facts_.model); !valid) return valid.error();
+  Execution execution;
+  Report& report = execution.report;
+  report.toolchain = facts_.toolchain;
+  for (const Arm& arm : order.arms) report.arms.push_back(arm.role);
+
+  auto start = std::chrono::steady_clock::now();
+  std::vector<std::unique_ptr<KernelObject>> kernels;
+  for (const Arm& arm : order.arms) {
+    progress(Stage::kBuild, arm.role);
+    Result<std::unique_ptr<KernelObject>> kernel = Build(order, arm, execution);
+    if (!kernel) return kernel.error();
+    report.build_seconds = Seconds(start);
+    if (*kernel == nullptr) return execution;
+    kernels.push_back(std::move(*kernel));
+  }
+  start = std::chrono::steady_clock::now();
+  const ArmRole control = order.arms.front().role;
+  progress(Stage::kCheck, control);
+  Result<OrderSets> sets = sets_.Of(order, [&] { progress(Stage::kCheck, control); });
+  if (!sets) return sets.error();
+  const RunOrder upwards{false, false, watched_};
+  const RunOrder downwards{true, true, watched_};
+  for (std::size_t i = 0; i < order.arms.size(); ++i) {
+    const Arm& arm = order.arms[i];
+    Result<Memory> memory = Allocate(order, arm);
+    if (!memory) return memory.error();
+    CheckFacts facts;
+    facts.arm = arm.role;
+    facts.passed = true;
+    std::vector<std::vector<std::byte>> outputs(order.buffers.size());
+    for (const Try& run : {Try{sets->timed.front().get(), upwards, false},
+                           Try{sets->timed.front().get(), downwards, true},
+                           Try{sets->hidden.get(), downwards, false}}) {
+      progress(Stage::kCheck, arm.role);
+      const auto wrong = Check(order, arm, run, *kernels[i], *memory, outputs, facts);
+      if (!wrong) continue;
+      facts.passed = false;
+      facts.detail = *wrong;
+      break;
+    }
+    report.checks.push_back(facts);
+    if (!facts.passed) {
+      report.outcome = {OutcomeKind::kWrongOutput, arm.role, facts.detail};
+      break;
+    }
+  }
+  report.check_seconds = Seconds(start);
+  return execution;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Device>> OpenEmulated(const std::string& argument,
+                                             const DeviceOptions& options) {
+  const std::size_t question = argument.find('?');
+  std::string name = argument.substr(0, question);
+  if (name.empty()) name = "sm_89";
+  const std::optional<SmLimits> limits = LimitsOf(name);
+  if (!limits) {
+    return Error{"emulated: architecture '" + name + "' is not known (have: " + KnownLimits() + ")",
+                 Advice::kReject};
+  }
+  bool watched = true;
+  if (question != std::string::npos) {
+    const std::string option = argument.substr(question + 1);
+    if (option != "checks=off" && option != "checks=on") {
+      return Error{"emulated: option '" + option + "' is not known (have: checks=on, checks=off)",
+                   Advice::kReject};
+    }
+    watched = option == "checks=on";
+  }
+  const Machine machine = ReadMachine(options.cores);
+  Result<std::unique_ptr<ObjectCache>> cache =
+      ObjectCache::Open(options.cache, options.cache_bytes);
+  if (!cache) return cache.error();
+  Result<std::unique_ptr<Compiler>> compiler =
+      Compiler::Open(options.scratch, **cache, machine.instructions);
+  if (!compiler) return compiler.error();
+  DeviceFacts facts;
+  facts.kind = "emulated";
+  facts.model = "emulated " + name + (watched ? "" : " (checks off)");
+  facts.toolchain = (*compiler)->version();
+  facts.backend = "cuda";
+  facts.cores = 1;
+  return std::unique_ptr<Device>(std::make_unique<EmulatedDevice>(
+      options, *limits, watched, std::move(facts), std::move(*cache), std::move(*compiler),
+      machine.usable_cores));
+}
+
+}  // namespace pawl

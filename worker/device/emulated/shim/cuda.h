@@ -1,0 +1,436 @@
+// CUDA's built-in language for the emulated device: put in front of every kernel's source. What each
+// name does is NVIDIA's CUDA C++ Programming Guide's to say. No header is included.
+
+#define PAWL_EMULATED 1
+#define PAWL_UNSEEN __attribute__((no_sanitize("thread", "bounds")))
+#define PAWL_SITE const char *file = __builtin_FILE(), int line = __builtin_LINE()
+#define PAWL_INLINE PAWL_UNSEEN inline __attribute__((always_inline))
+
+extern "C" {
+__attribute__((visibility("hidden"))) PawlPosition pawl_position_here asm("pawl_position_here");
+__attribute__((visibility("hidden"))) PawlHooks pawl_hooks_here asm("pawl_hooks_here");
+__attribute__((visibility("default"))) PawlUnit* pawl_unit() {
+  static PawlUnit unit{&pawl_position_here, &pawl_hooks_here};
+  return &unit;
+}
+}
+// The same storage, as something that never changes: true for each thread, whose code may keep it
+// over a barrier.
+extern const PawlPosition pawl_position asm("pawl_position_here");
+extern const PawlHooks pawl_hooks asm("pawl_hooks_here");
+
+#ifdef PAWL_WATCHED
+// What the compiler's thread-sanitizer instrumentation calls, and its bounds checks.
+#define PAWL_HOOK extern "C" PAWL_UNSEEN __attribute__((visibility("hidden"), used, noinline)) void
+#define PAWL_ACCESS(bytes, index)                                                   \
+  PAWL_HOOK __tsan_read##bytes(void* at) {                                          \
+    pawl_hooks.read[index](pawl_hooks.machine, at, __builtin_return_address(0));    \
+  }                                                                                 \
+  PAWL_HOOK __tsan_write##bytes(void* at) {                                         \
+    pawl_hooks.write[index](pawl_hooks.machine, at, __builtin_return_address(0));   \
+  }                                                                                 \
+  PAWL_HOOK __tsan_unaligned_read##bytes(void* at) {                                \
+    pawl_hooks.read[index](pawl_hooks.machine, at, __builtin_return_address(0));    \
+  }                                                                                 \
+  PAWL_HOOK __tsan_unaligned_write##bytes(void* at) {                               \
+    pawl_hooks.write[index](pawl_hooks.machine, at, __builtin_return_address(0));   \
+  }                                                                                 \
+  PAWL_HOOK __tsan_volatile_read##bytes(void* at) {                                 \
+    pawl_hooks.read[index](pawl_hooks.machine, at, __builtin_return_address(0));    \
+  }                                                                                 \
+  PAWL_HOOK __tsan_volatile_write##bytes(void* at) {                                \
+    pawl_hooks.write[index](pawl_hooks.machine, at, __builtin_return_address(0));   \
+  }
+PAWL_ACCESS(1, 0)
+PAWL_ACCESS(2, 1)
+PAWL_ACCESS(4, 2)
+PAWL_ACCESS(8, 3)
+PAWL_ACCESS(16, 4)
+PAWL_HOOK __tsan_read_range(void* at, unsigned long bytes) {
+  pawl_hooks.read_range(pawl_hooks.machine, at, bytes, __builtin_return_address(0));
+}
+PAWL_HOOK __tsan_write_range(void* at, unsigned long bytes) {
+  pawl_hooks.write_range(pawl_hooks.machine, at, bytes, __builtin_return_address(0));
+}
+PAWL_HOOK __tsan_vptr_update(void**, void*) {}
+PAWL_HOOK __tsan_vptr_read(void**) {}
+PAWL_HOOK __tsan_func_entry(void*) {}
+PAWL_HOOK __tsan_func_exit() {}
+PAWL_HOOK __tsan_init() {}
+PAWL_HOOK __ubsan_handle_out_of_bounds(void* data, unsigned long index) {
+  pawl_hooks.out_of_bounds(pawl_hooks.machine, data, index, __builtin_return_address(0));
+}
+#undef PAWL_ACCESS
+#undef PAWL_HOOK
+#endif
+
+#define __global__
+#define __device__
+#define __host__
+#define __constant__ static
+#define __managed__
+#define __forceinline__ inline __attribute__((always_inline))
+#define __noinline__ __attribute__((noinline))
+#define __launch_bounds__(...)
+#define __maxnreg__(...)
+#define __cluster_dims__(...)
+#define __grid_constant__
+#define __align__(n) __attribute__((aligned(n)))
+#define alignas(n) __attribute__((aligned(n)))  // wherever CUDA code puts it
+#define __shared__ thread_local  // storage of its own for each load of the unit
+#define __CUDACC__ 1
+#define __CUDACC_RTC__ 1
+
+typedef unsigned long size_t;
+typedef signed char int8_t;
+typedef unsigned char uint8_t;
+typedef short int16_t;
+typedef unsigned short uint16_t;
+typedef int int32_t;
+typedef unsigned int uint32_t;
+typedef long int64_t;
+typedef unsigned long uint64_t;
+typedef unsigned long uintptr_t;
+typedef long intptr_t;
+typedef long ptrdiff_t;
+namespace std {
+using ::int16_t;
+using ::int32_t;
+using ::int64_t;
+using ::int8_t;
+using ::intptr_t;
+using ::ptrdiff_t;
+using ::size_t;
+using ::uint16_t;
+using ::uint32_t;
+using ::uint64_t;
+using ::uint8_t;
+using ::uintptr_t;
+}  // namespace std
+typedef unsigned char uchar;
+typedef unsigned short ushort;
+typedef unsigned int uint;
+typedef unsigned long ulong;
+
+struct uint3 {
+  unsigned x, y, z;
+};
+struct dim3 {
+  unsigned x, y, z;
+  constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
+};
+#define threadIdx (pawl_position.thread)
+#define blockIdx (pawl_position.block)
+#define blockDim (pawl_position.block_extent)
+#define gridDim (pawl_position.grid_extent)
+static constexpr int warpSize = 32;
+
+#define PAWL_VECTOR(type, name, align1, align2, align4)                                         \
+  struct name##1 {                                                                              \
+    type x;                                                                                     \
+  };                                                                                            \
+  struct __attribute__((aligned(align2))) name##2 {                                             \
+    type x, y;                                                                                  \
+  };                                                                                            \
+  struct __attribute__((aligned(align4))) name##4 {                                             \
+    type x, y, z, w;                                                                            \
+  };                                                                                            \
+  PAWL_INLINE name##1 make_##name##1(type x) { return {x}; }                                    \
+  PAWL_INLINE name##2 make_##name##2(type x, type y) { return {x, y}; }                         \
+  PAWL_INLINE name##4 make_##name##4(type x, type y, type z, type w) { return {x, y, z, w}; }
+#define PAWL_VECTOR3(type, name)                                                                \
+  struct name##3 {                                                                              \
+    type x, y, z;                                                                               \
+  };                                                                                            \
+  PAWL_INLINE name##3 make_##name##3(type x, type y, type z) { return {x, y, z}; }
+PAWL_VECTOR(signed char, char, 1, 2, 4)
+PAWL_VECTOR(unsigned char, uchar, 1, 2, 4)
+PAWL_VECTOR(short, short, 2, 4, 8)
+PAWL_VECTOR(unsigned short, ushort, 2, 4, 8)
+PAWL_VECTOR(int, int, 4, 8, 16)
+PAWL_VECTOR(unsigned, uint, 4, 8, 16)
+PAWL_VECTOR(long, long, 8, 16, 16)
+PAWL_VECTOR(unsigned long, ulong, 8, 16, 16)
+PAWL_VECTOR(long long, longlong, 8, 16, 16)
+PAWL_VECTOR(unsigned long long, ulonglong, 8, 16, 16)
+PAWL_VECTOR(float, float, 4, 8, 16)
+PAWL_VECTOR(double, double, 8, 16, 16)
+PAWL_VECTOR3(signed char, char)
+PAWL_VECTOR3(unsigned char, uchar)
+PAWL_VECTOR3(int, int)
+PAWL_VECTOR3(float, float)
+PAWL_VECTOR3(double, double)
+PAWL_INLINE uint3 make_uint3(unsigned x, unsigned y, unsigned z) { return {x, y, z}; }
+#undef PAWL_VECTOR
+#undef PAWL_VECTOR3
+
+// Synchronisation.
+PAWL_INLINE void __syncthreads(PAWL_SITE) {
+  pawl_hooks.barrier(pawl_hooks.machine, kPawlSync, 0, {file, line});
+}
+PAWL_INLINE int __syncthreads_count(int predicate, PAWL_SITE) {
+  return pawl_hooks.barrier(pawl_hooks.machine, kPawlSyncCount, predicate, {file, line});
+}
+PAWL_INLINE int __syncthreads_and(int predicate, PAWL_SITE) {
+  return pawl_hooks.barrier(pawl_hooks.machine, kPawlSyncAnd, predicate, {file, line});
+}
+PAWL_INLINE int __syncthreads_or(int predicate, PAWL_SITE) {
+  return pawl_hooks.barrier(pawl_hooks.machine, kPawlSyncOr, predicate, {file, line});
+}
+PAWL_INLINE void __syncwarp(unsigned mask = 0xffffffffu, PAWL_SITE) {
+  pawl_hooks.warp(pawl_hooks.machine, kPawlSyncWarp, mask, 0, 0, 32, {file, line});
+}
+PAWL_INLINE void __threadfence() { pawl_hooks.fence(pawl_hooks.machine); }
+PAWL_INLINE void __threadfence_block() {}
+PAWL_INLINE void __threadfence_system() { pawl_hooks.fence(pawl_hooks.machine); }
+
+// Warps.
+PAWL_INLINE unsigned __activemask() { return pawl_hooks.active_lanes(pawl_hooks.machine); }
+PAWL_INLINE unsigned __ballot_sync(unsigned mask, int predicate, PAWL_SITE) {
+  return static_cast<unsigned>(pawl_hooks.warp(pawl_hooks.machine, kPawlBallot, mask,
+                                               predicate != 0, 0, 32, {file, line}));
+}
+PAWL_INLINE int __any_sync(unsigned mask, int predicate, const char* file = __builtin_FILE(),
+                           int line = __builtin_LINE()) {
+  return __ballot_sync(mask, predicate, file, line) != 0;
+}
+PAWL_INLINE int __all_sync(unsigned mask, int predicate, const char* file = __builtin_FILE(),
+                           int line = __builtin_LINE()) {
+  return __ballot_sync(mask, predicate, file, line) == mask;
+}
+template <typename T>
+PAWL_INLINE T PawlShuffle(int operation, unsigned mask, T value, unsigned parameter, int width,
+                          PawlSite site) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "shuffles take values of 4 or 8 bytes");
+  unsigned long long bits = 0;
+  __builtin_memcpy(&bits, &value, sizeof value);
+  bits = pawl_hooks.warp(pawl_hooks.machine, operation, mask, bits, parameter,
+                         static_cast<unsigned>(width), site);
+  __builtin_memcpy(&value, &bits, sizeof value);
+  return value;
+}
+#define PAWL_SHUFFLE(name, operation, type)                                                      \
+  template <typename T>                                                                          \
+  PAWL_INLINE T name(unsigned mask, T value, type parameter, int width = 32, PAWL_SITE) {        \
+    return PawlShuffle(operation, mask, value, static_cast<unsigned>(parameter), width,          \
+                       {file, line});                                                            \
+  }
+PAWL_SHUFFLE(__shfl_sync, kPawlShuffle, int)
+PAWL_SHUFFLE(__shfl_up_sync, kPawlShuffleUp, unsigned)
+PAWL_SHUFFLE(__shfl_down_sync, kPawlShuffleDown, unsigned)
+PAWL_SHUFFLE(__shfl_xor_sync, kPawlShuffleXor, int)
+#undef PAWL_SHUFFLE
+
+// Loads and stores with hints: the hints do nothing here.
+#define PAWL_LOAD(name) \
+  template <typename T> \
+  inline T name(const T* at) { \
+    return *at; \
+  }
+PAWL_LOAD(__ldg)
+PAWL_LOAD(__ldcg)
+PAWL_LOAD(__ldca)
+PAWL_LOAD(__ldcs)
+PAWL_LOAD(__ldlu)
+PAWL_LOAD(__ldcv)
+#undef PAWL_LOAD
+#define PAWL_STORE(name) \
+  template <typename T> \
+  inline void name(T* at, T value) { \
+    *at = value; \
+  }
+PAWL_STORE(__stwb)
+PAWL_STORE(__stcg)
+PAWL_STORE(__stcs)
+PAWL_STORE(__stwt)
+#undef PAWL_STORE
+
+template <typename T>
+struct PawlIdentity {
+  using type = T;
+};
+template <typename T>
+using __type_identity_t = typename PawlIdentity<T>::type;
+
+// Atomics. A read-modify-write cannot be interrupted: threads change only where they wait.
+#define PAWL_ATOMIC(name, expression)                                                            \
+  template <typename T>                                                                          \
+  PAWL_UNSEEN __attribute__((noinline)) T name(T* at, __type_identity_t<T> value, PAWL_SITE) {   \
+    pawl_hooks.atomic(pawl_hooks.machine, at, sizeof(T), {file, line});                          \
+    const T old = *at;                                                                           \
+    *at = expression;                                                                            \
+    return old;                                                                                  \
+  }
+PAWL_ATOMIC(atomicAdd, old + value)
+PAWL_ATOMIC(atomicSub, old - value)
+PAWL_ATOMIC(atomicExch, value)
+PAWL_ATOMIC(atomicMin, value < old ? value : old)
+PAWL_ATOMIC(atomicMax, value > old ? value : old)
+PAWL_ATOMIC(atomicInc, old >= value ? T(0) : T(old + 1))
+PAWL_ATOMIC(atomicDec, old == 0 || old > value ? value : T(old - 1))
+PAWL_ATOMIC(atomicAnd, old & value)
+PAWL_ATOMIC(atomicOr, old | value)
+PAWL_ATOMIC(atomicXor, old ^ value)
+#undef PAWL_ATOMIC
+template <typename T>
+PAWL_UNSEEN __attribute__((noinline)) T atomicCAS(T* at, __type_identity_t<T> compare, __type_identity_t<T> value,
+                        PAWL_SITE) {
+  pawl_hooks.atomic(pawl_hooks.machine, at, sizeof(T), {file, line});
+  const T old = *at;
+  if (old == compare) *at = value;
+  return old;
+}
+#define atomicAdd_block atomicAdd
+#define atomicAdd_system atomicAdd
+
+// Bits.
+PAWL_INLINE int __float_as_int(float value) { return __builtin_bit_cast(int, value); }
+PAWL_INLINE unsigned __float_as_uint(float value) { return __builtin_bit_cast(unsigned, value); }
+PAWL_INLINE float __int_as_float(int value) { return __builtin_bit_cast(float, value); }
+PAWL_INLINE float __uint_as_float(unsigned value) { return __builtin_bit_cast(float, value); }
+PAWL_INLINE long long __double_as_longlong(double value) {
+  return __builtin_bit_cast(long long, value);
+}
+PAWL_INLINE double __longlong_as_double(long long value) {
+  return __builtin_bit_cast(double, value);
+}
+PAWL_INLINE int __clz(int value) { return value == 0 ? 32 : __builtin_clz(value); }
+PAWL_INLINE int __clzll(long long value) { return value == 0 ? 64 : __builtin_clzll(value); }
+PAWL_INLINE int __ffs(int value) { return __builtin_ffs(value); }
+PAWL_INLINE int __popc(unsigned value) { return __builtin_popcount(value); }
+PAWL_INLINE int __popcll(unsigned long long value) { return __builtin_popcountll(value); }
+PAWL_INLINE int __mulhi(int a, int b) { return static_cast<int>((1ll * a * b) >> 32); }
+PAWL_INLINE unsigned __umulhi(unsigned a, unsigned b) {
+  return static_cast<unsigned>((1ull * a * b) >> 32);
+}
+PAWL_INLINE int __mul24(int a, int b) { return ((a << 8) >> 8) * ((b << 8) >> 8); }
+
+// Arithmetic. Contraction is off: a product is rounded before it is added, unless fmaf says not.
+extern "C" {
+#define PAWL_MATH1(name)         \
+  float name##f(float) noexcept; \
+  double name(double) noexcept;
+PAWL_MATH1(sqrt)
+PAWL_MATH1(fabs)
+PAWL_MATH1(exp)
+PAWL_MATH1(exp2)
+PAWL_MATH1(expm1)
+PAWL_MATH1(log)
+PAWL_MATH1(log2)
+PAWL_MATH1(log10)
+PAWL_MATH1(log1p)
+PAWL_MATH1(sin)
+PAWL_MATH1(cos)
+PAWL_MATH1(tan)
+PAWL_MATH1(asin)
+PAWL_MATH1(acos)
+PAWL_MATH1(atan)
+PAWL_MATH1(sinh)
+PAWL_MATH1(cosh)
+PAWL_MATH1(tanh)
+PAWL_MATH1(erf)
+PAWL_MATH1(erfc)
+PAWL_MATH1(cbrt)
+PAWL_MATH1(floor)
+PAWL_MATH1(ceil)
+PAWL_MATH1(round)
+PAWL_MATH1(rint)
+PAWL_MATH1(trunc)
+#undef PAWL_MATH1
+#define PAWL_MATH2(name)                \
+  float name##f(float, float) noexcept; \
+  double name(double, double) noexcept;
+PAWL_MATH2(fmin)
+PAWL_MATH2(fmax)
+PAWL_MATH2(pow)
+PAWL_MATH2(fmod)
+PAWL_MATH2(atan2)
+PAWL_MATH2(hypot)
+PAWL_MATH2(copysign)
+#undef PAWL_MATH2
+float fmaf(float, float, float) noexcept;
+double fma(double, double, double) noexcept;
+int abs(int) noexcept;
+}
+PAWL_INLINE float rsqrtf(float value) { return 1.0f / sqrtf(value); }
+PAWL_INLINE double rsqrt(double value) { return 1.0 / sqrt(value); }
+#define PAWL_OVERLOAD(name) \
+  PAWL_INLINE float name(float value) { return name##f(value); }
+PAWL_OVERLOAD(sqrt)
+PAWL_OVERLOAD(fabs)
+PAWL_OVERLOAD(exp)
+PAWL_OVERLOAD(log)
+PAWL_OVERLOAD(floor)
+PAWL_OVERLOAD(ceil)
+PAWL_OVERLOAD(tanh)
+PAWL_OVERLOAD(rsqrt)
+#undef PAWL_OVERLOAD
+PAWL_INLINE float fma(float a, float b, float c) { return fmaf(a, b, c); }
+PAWL_INLINE float __fdividef(float a, float b) { return a / b; }
+PAWL_INLINE float fdividef(float a, float b) { return a / b; }
+PAWL_INLINE float __expf(float value) { return expf(value); }
+PAWL_INLINE float __exp10f(float value) { return powf(10.0f, value); }
+PAWL_INLINE float exp10f(float value) { return powf(10.0f, value); }
+PAWL_INLINE float __logf(float value) { return logf(value); }
+PAWL_INLINE float __log2f(float value) { return log2f(value); }
+PAWL_INLINE float __log10f(float value) { return log10f(value); }
+PAWL_INLINE float __sinf(float value) { return sinf(value); }
+PAWL_INLINE float __cosf(float value) { return cosf(value); }
+PAWL_INLINE float __tanf(float value) { return tanf(value); }
+PAWL_INLINE float __powf(float a, float b) { return powf(a, b); }
+PAWL_INLINE float __saturatef(float value) { return value > 0 ? (value < 1 ? value : 1) : 0; }
+PAWL_INLINE float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
+PAWL_INLINE float __fadd_rn(float a, float b) { return a + b; }
+PAWL_INLINE float __fsub_rn(float a, float b) { return a - b; }
+PAWL_INLINE float __fmul_rn(float a, float b) { return a * b; }
+PAWL_INLINE float __fdiv_rn(float a, float b) { return a / b; }
+PAWL_INLINE float __frcp_rn(float value) { return 1.0f / value; }
+PAWL_INLINE float __fsqrt_rn(float value) { return sqrtf(value); }
+PAWL_INLINE float __frsqrt_rn(float value) { return 1.0f / sqrtf(value); }
+PAWL_INLINE int __float2int_rn(float value) { return static_cast<int>(rintf(value)); }
+PAWL_INLINE int __float2int_rz(float value) { return static_cast<int>(value); }
+PAWL_INLINE int __float2int_rd(float value) { return static_cast<int>(floorf(value)); }
+PAWL_INLINE float __int2float_rn(int value) { return static_cast<float>(value); }
+PAWL_INLINE bool isnan(float value) { return __builtin_isnan(value); }
+PAWL_INLINE bool isnan(double value) { return __builtin_isnan(value); }
+PAWL_INLINE bool isinf(float value) { return __builtin_isinf(value); }
+PAWL_INLINE bool isinf(double value) { return __builtin_isinf(value); }
+PAWL_INLINE bool isfinite(float value) { return __builtin_isfinite(value); }
+PAWL_INLINE bool isfinite(double value) { return __builtin_isfinite(value); }
+#define PAWL_EXTREMES(type)                                                    \
+  PAWL_INLINE constexpr type min(type a, type b) { return b < a ? b : a; }     \
+  PAWL_INLINE constexpr type max(type a, type b) { return a < b ? b : a; }
+PAWL_EXTREMES(int)
+PAWL_EXTREMES(unsigned)
+PAWL_EXTREMES(long)
+PAWL_EXTREMES(unsigned long)
+PAWL_EXTREMES(long long)
+PAWL_EXTREMES(unsigned long long)
+#undef PAWL_EXTREMES
+PAWL_INLINE float min(float a, float b) { return fminf(a, b); }
+PAWL_INLINE float max(float a, float b) { return fmaxf(a, b); }
+PAWL_INLINE double min(double a, double b) { return fmin(a, b); }
+PAWL_INLINE double max(double a, double b) { return fmax(a, b); }
+PAWL_INLINE float abs(float value) { return fabsf(value); }
+PAWL_INLINE double abs(double value) { return fabs(value); }
+PAWL_INLINE long long abs(long long value) { return value < 0 ? -value : value; }
+#define INFINITY __builtin_inff()
+#define NAN __builtin_nanf("")
+#define FLT_MAX __FLT_MAX__
+#define FLT_MIN __FLT_MIN__
+#define FLT_EPSILON __FLT_EPSILON__
+#define INT_MAX __INT_MAX__
+#define INT_MIN (-__INT_MAX__ - 1)
+
+PAWL_INLINE void __trap(PAWL_SITE) {
+  pawl_hooks.trap(pawl_hooks.machine, "__trap()", {file, line});
+}
+#define assert(condition) \
+  ((condition) ? (void)0  \
+               : pawl_hooks.trap(pawl_hooks.machine, "assert(" #condition ")", {__FILE__, __LINE__}))
+template <typename... Arguments>
+inline int printf(const char*, Arguments...) {
+  return 0;
+}
+PAWL_INLINE long long clock64() { return 0; }
+PAWL_INLINE void __nanosleep(unsigned) {}

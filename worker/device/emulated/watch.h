@@ -1,0 +1,199 @@
+#pragma once
+// Watches every access of the blocks that run: bounds, alignment, what was never written, races,
+// and asynchronous copies in flight. Knows no scheduling: it is told which thread runs and which
+// barriers have been passed.
+//
+// Memory is watched by words of 4 bytes, a cell each, of which one remembers who wrote it last and
+// who has read it since. Time is counted in epochs: each barrier of a block begins the next one,
+// and epochs are never used twice, so cells need no clearing between blocks. Two accesses of
+// different threads of a block, of which one is a write, are ordered when a barrier lies between
+// them (another epoch), or a __syncwarp of their common warp (another count). Blocks of a cluster
+// are ordered by cluster barriers; other blocks by __threadfence() and an atomic after the write,
+// an atomic before the read; launches by their order.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "schema/order.h"
+#include "worker/device/emulated/kernel_abi.h"
+
+namespace pawl {
+
+// One word's memory. A who is a thread's number in its block, its block's rank in the cluster, or
+// several of them (watch.cc).
+struct WatchedWord {
+  std::uint32_t write_epoch = 0;
+  std::uint16_t writer = 0;
+  std::uint16_t write_sync = 0;
+  std::uint32_t read_epoch = 0;
+  std::uint16_t reader = 0;
+  std::uint16_t read_sync = 0;
+};
+
+// The cells of a range of memory: of its words, or of its bytes once something smaller than a word
+// has been touched.
+struct WatchedWords {
+  void Resize(std::size_t bytes);
+  void Split();
+
+  std::vector<WatchedWord> cells;
+  unsigned shift = 2;
+};
+
+// A buffer or scratch memory in global memory.
+struct GlobalRange {
+  Buffer buffer;
+  std::byte* data = nullptr;
+  std::size_t bytes = 0;
+  bool writable = false;
+  bool scratch = false;
+  WatchedWords cells;  // of writable ones
+};
+
+struct SharedVariable {
+  std::string name;
+  std::size_t offset = 0;
+  std::size_t bytes = 0;
+};
+
+// What one block of the running cluster has.
+struct BlockMemory {
+  std::byte* fixed = nullptr;  // static shared memory
+  std::size_t fixed_bytes = 0;
+  std::byte* dynamic = nullptr;
+  std::size_t dynamic_bytes = 0;
+  WatchedWords fixed_cells, dynamic_cells;
+  PawlIndex index{};  // of the block in the grid
+  std::uint32_t epoch = 0;
+  std::uint32_t peer_epoch = 0;  // when another block last touched its shared memory
+  bool left = false;             // all its threads have ended
+};
+
+// Where something was found: a return address in the kernel's code, or a place in its source.
+struct Found {
+  std::string text;
+  const void* from = nullptr;
+  PawlSite site{};
+};
+
+// A copy that has been asked for and not been waited for.
+struct PendingCopy {
+  std::byte* to = nullptr;
+  const std::byte* from = nullptr;
+  std::uint32_t bytes = 0;
+  bool whole = true;
+  std::uint32_t group = 0;
+  PawlSite site{};
+};
+
+class Watch {
+ public:
+  // `fail` takes the first finding and never returns: the thread that runs is at its end.
+  explicit Watch(std::function<void(Found)> fail) : fail_(std::move(fail)) {}
+
+  std::vector<GlobalRange> ranges;
+  std::vector<BlockMemory> blocks;                 // by rank, of the running cluster
+  std::vector<SharedVariable> shared_variables;    // of static shared memory
+  std::function<bool(std::uintptr_t)> is_private;  // stacks and the kernel's own constants
+  std::array<std::uint32_t, 3> block_extent{1, 1, 1};
+
+  void BeginLaunch();
+  // `blocks` has been filled in: their shared memory holds nothing yet.
+  void BeginCluster();
+  void PassBarrier(std::uint32_t rank);
+  void PassClusterBarrier();
+  void LeaveBlock(std::uint32_t rank, PawlSite site);
+  void Memset(GlobalRange& range);  // by the host, between launches
+
+  // The thread that runs from now on. `sync` counts what its warp has passed of __syncwarp.
+  void Run(std::uint32_t rank, std::uint32_t thread, std::uint16_t sync) {
+    rank_ = rank;
+    thread_ = static_cast<std::uint16_t>(thread);
+    warp_ = static_cast<std::uint16_t>(thread / 32);
+    sync_ = sync;
+    block_ = &blocks[rank];
+  }
+  void SetSync(std::uint16_t sync) { sync_ = sync; }
+
+  template <unsigned kBytes, bool kWrite>
+  void Access(std::uintptr_t at, const void* from);
+  void AccessRange(std::uintptr_t at, std::size_t bytes, bool write, const void* from);
+  void Atomic(std::uintptr_t at, std::uint32_t bytes, PawlSite site);
+  void Fence() { fenced_ = true; }
+  // Both ends of an asynchronous copy, as it is asked for and as it lands.
+  void IssueCopy(const PendingCopy& copy);
+  void LandCopy(const PendingCopy& copy);
+  // Copies that other threads have in flight, for writes to what they read.
+  std::function<const PendingCopy*(const std::byte* at, std::size_t bytes)> reading_copy;
+  std::uint32_t copies_in_flight = 0;
+
+  // "thread (3,0,0) of block (1,2,0)".
+  std::string Describe(std::uint32_t rank, std::uint32_t thread) const;
+  std::string DescribeCurrent() const { return Describe(rank_, thread_); }
+  // Who wrote an element of a range last; empty: nobody.
+  std::string WriterOf(const GlobalRange& range, std::int64_t element) const;
+  // "a_tile + 1040 B (of 17408 B)", "C[3,17]".
+  std::string NameOf(std::uintptr_t at, std::size_t bytes) const;
+  [[noreturn]] void Fail(std::string text, const void* from, PawlSite site = {});
+
+ private:
+  enum class Kind { kRead, kWrite, kAtomic, kCopy };
+  struct Spot {
+    WatchedWords* cells = nullptr;
+    std::size_t offset = 0;
+    bool global = false;
+  };
+
+  bool Ordered(std::uint32_t epoch, std::uint16_t who, std::uint16_t sync) const;
+  bool OrderedGlobally(std::uint32_t epoch, std::uint16_t who, std::uint16_t sync) const;
+  template <Kind kKind>
+  void TouchCell(WatchedWord& cell, const Spot& spot, std::uintptr_t at, std::size_t bytes,
+                 const void* from, PawlSite site);
+  template <Kind kKind>
+  void Touch(const Spot& spot, std::uintptr_t at, std::size_t bytes, const void* from,
+             PawlSite site);
+  template <Kind kKind>
+  void Check(std::uintptr_t at, std::size_t bytes, const void* from, PawlSite site);
+  // False: memory that nobody else sees.
+  bool Find(std::uintptr_t at, std::size_t bytes, bool write, Spot& spot, const void* from,
+            PawlSite site);
+  GlobalRange* RangeOf(std::uintptr_t at);
+  void NoteRead(WatchedWord& cell);
+  [[noreturn]] void FailOutside(std::uintptr_t at, std::size_t bytes, bool write, const void* from,
+                                PawlSite site);
+  [[noreturn]] void FailRace(const WatchedWord& cell, bool cell_writes, Kind kind,
+                             std::uintptr_t at, std::size_t bytes, bool global, const void* from,
+                             PawlSite site);
+  std::string DescribeWho(std::uint16_t who, std::uint32_t epoch) const;
+  std::uint16_t Me() const { return static_cast<std::uint16_t>(rank_ << 10 | thread_); }
+
+  const std::function<void(Found)> fail_;
+  // Of the thread that runs.
+  std::uint32_t rank_ = 0;
+  std::uint16_t thread_ = 0;
+  std::uint16_t warp_ = 0;
+  std::uint16_t sync_ = 0;
+  BlockMemory* block_ = nullptr;
+
+  std::uint32_t counter_ = 1;        // the newest epoch
+  std::uint32_t launch_first_ = 1;   // the first epoch of the launch, of the running cluster, and
+  std::uint32_t cluster_start_ = 1;  // since its last barrier
+  std::uint32_t cluster_first_ = 1;
+  GlobalRange* last_range_ = nullptr;
+  // What the blocks before have published: up to which epoch, by their first one. And of the
+  // running cluster: whether a fence has been executed, whether an atomic has.
+  struct Cluster {
+    std::uint32_t first = 0;
+    std::uint32_t published = 0;
+    std::vector<PawlIndex> blocks;
+  };
+  std::vector<Cluster> clusters_;
+  bool fenced_ = false;
+  bool acquired_ = false;
+};
+
+}  // namespace pawl
