@@ -27,6 +27,7 @@ int main(int argc, char** argv) {
   pawl::AddVerify(app, code);
   pawl::AddConfirm(app, code);
   pawl::AddDevices(app, code);
+  pawl::AddAudit(app, code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

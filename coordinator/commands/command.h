@@ -55,5 +55,6 @@ void AddStatus(CLI::App& app, int& code);
 void AddVerify(CLI::App& app, int& code);
 void AddConfirm(CLI::App& app, int& code);
 void AddDevices(CLI::App& app, int& code);
+void AddAudit(CLI::App& app, int& code);
 
 }  // namespace pawl

@@ -1,0 +1,329 @@
+// pawl audit OPERATION: builds, runs and checks every configuration of a package's audit list.
+
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "coordinator/commands/command.h"
+#include "coordinator/report/text.h"
+#include "coordinator/search/audit.h"
+#include "coordinator/service/hub.h"
+#include "coordinator/service/service.h"
+#include "coordinator/service/worker_process.h"
+#include "schema/digest.h"
+
+namespace pawl {
+namespace {
+
+constexpr std::int64_t kTurnMs = 200;
+constexpr std::int64_t kRedrawMs = 500;
+constexpr std::size_t kMostAtOnce = 64;
+
+struct AuditOptions {
+  std::string operation;
+  std::string backend;
+  std::string device;
+  std::vector<std::string> shapes;
+  bool all = false;
+  std::uint64_t sample = 0;
+  std::uint64_t seed = 1;
+  std::uint32_t workers = 0;
+  std::string kernels;
+  std::string state;
+  bool json = false;
+};
+
+// "m=256,n=256,k=128".
+Result<std::vector<Scalar>> ParseShape(const std::string& text) {
+  std::vector<Scalar> shape;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string pair = text.substr(begin, end - begin);
+    const std::size_t equals = pair.find('=');
+    char* rest = nullptr;
+    const std::int64_t value =
+        equals == std::string::npos ? 0 : std::strtoll(pair.c_str() + equals + 1, &rest, 10);
+    if (equals == std::string::npos || equals == 0 || rest == pair.c_str() + equals + 1 ||
+        *rest != '\0') {
+      return Error{"--shapes: '" + text +
+                   "' is no shape; letter=value,letter=value is wanted, such "
+                   "as m=256,n=256,k=128"};
+    }
+    shape.push_back({pair.substr(0, equals), value});
+    begin = end + 1;
+  }
+  return shape;
+}
+
+// A folder of the audit's own, gone with it: nothing of an audit is kept but the workers' cache.
+class Folder {
+ public:
+  static Result<std::unique_ptr<Folder>> Make() {
+    std::error_code failed;
+    std::string path =
+        (std::filesystem::temp_directory_path(failed) / "pawl-audit-XXXXXX").string();
+    if (failed || ::mkdtemp(path.data()) == nullptr) {
+      return Error{"cannot make a folder in the folder for temporary files"};
+    }
+    return std::unique_ptr<Folder>(new Folder(path));
+  }
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  explicit Folder(std::string path) : path_(std::move(path)) {}
+  const std::string path_;
+};
+
+// What an audit prints: failures as they come, progress between them, the summary.
+class Printer {
+ public:
+  Printer(const Audit& audit, bool json)
+      : audit_(audit),
+        json_(json),
+        colour_(ColourWanted(STDOUT_FILENO)),
+        terminal_(::isatty(STDOUT_FILENO) == 1),
+        started_ms_(Service::NowMs()) {}
+
+  void Begin(const std::string& device) {
+    if (json_) return;
+    const AuditPlan& plan = audit_.plan();
+    std::printf("audit of %s/%s on %s: %zu kernels at their shapes\n", plan.operation->name.c_str(),
+                plan.backend.c_str(), device.c_str(), plan.items.size());
+    for (const std::string& structure : plan.skipped) {
+      std::printf("structure %s has no source: it can be replayed, not audited\n",
+                  structure.c_str());
+    }
+    std::fflush(stdout);
+  }
+
+  void Print(const AuditResult& result) {
+    (result.passed ? passed_ : failed_) += 1;
+    const AuditItem& item = audit_.plan().items[result.item];
+    if (json_) {
+      nlohmann::json line = {{"structure", item.structure ? item.structure->name : "committed"},
+                             {"configuration", item.configuration.Text()},
+                             {"passed", result.passed},
+                             {"outcome", std::string(Name(result.outcome.kind))},
+                             {"why", result.why},
+                             {"elements", result.elements},
+                             {"shared_bytes", result.build.shared_bytes},
+                             {"seconds", result.seconds}};
+      for (const Scalar& letter : item.shape) line["shape"][letter.name] = letter.value;
+      std::printf("%s\n", line.dump().c_str());
+      std::fflush(stdout);
+    } else if (!result.passed) {
+      Clear();
+      std::printf("%s  %s\n    %s\n", Paint("FAILED", Tone::kBad, colour_).c_str(),
+                  item.Name().c_str(), result.why.c_str());
+      std::fflush(stdout);
+    }
+  }
+
+  void Progress() {
+    const std::int64_t now = Service::NowMs();
+    if (json_ || !terminal_ || now - drawn_ms_ < kRedrawMs) return;
+    drawn_ms_ = now;
+    const std::size_t done = audit_.done();
+    const std::size_t all = audit_.plan().items.size();
+    const double elapsed = static_cast<double>(now - started_ms_) / 1e3;
+    const std::string left = done == 0 ? ""
+                                       : ", " +
+                                             FormatDuration(elapsed / static_cast<double>(done) *
+                                                            static_cast<double>(all - done)) +
+                                             " left";
+    constexpr std::size_t kWidth = 30;
+    const std::size_t filled = all == 0 ? kWidth : done * kWidth / all;
+    std::printf("\r\033[K[%s%s] %zu of %zu, %zu failed, %zu workers%s",
+                std::string(filled, '#').c_str(), std::string(kWidth - filled, '.').c_str(), done,
+                all, failed_, audit_.workers(), left.c_str());
+    std::fflush(stdout);
+    drawn_ = true;
+  }
+
+  void Clear() {
+    if (drawn_) std::printf("\r\033[K");
+    drawn_ = false;
+  }
+
+  // The exit code.
+  int Summary() {
+    Clear();
+    const AuditPlan& plan = audit_.plan();
+    const std::size_t listed = plan.items.size();
+    const double seconds = static_cast<double>(Service::NowMs() - started_ms_) / 1e3;
+    const bool good = failed_ == 0 && passed_ == listed && listed > 0;
+    if (json_) {
+      nlohmann::json line = {{"listed", listed},
+                             {"passed", passed_},
+                             {"failed", failed_},
+                             {"refused", plan.refusals},
+                             {"seconds", seconds}};
+      for (const auto& [about, refusal] : plan.refused) {
+        line["refused_why"][about] = {{"count", refusal.count}, {"example", refusal.example}};
+      }
+      std::printf("%s\n", line.dump().c_str());
+      return good ? kExitDone : kExitWrong;
+    }
+    for (const auto& [about, refusal] : plan.refused) {
+      std::printf("refused %llu: %s, such as %s\n", static_cast<unsigned long long>(refusal.count),
+                  about.c_str(), refusal.example.c_str());
+    }
+    std::printf("no source was compiled by NVRTC: registers and spills are not known\n");
+    std::printf("%s  listed %zu, passed %zu, failed %zu, refused %llu in %s\n",
+                Paint(good ? "PASSED" : "FAILED", good ? Tone::kGood : Tone::kBad, colour_).c_str(),
+                listed, passed_, failed_, static_cast<unsigned long long>(plan.refusals),
+                FormatDuration(seconds).c_str());
+    if (listed == 0) std::printf("nothing was checked, so nothing has passed\n");
+    return good ? kExitDone : kExitWrong;
+  }
+
+ private:
+  const Audit& audit_;
+  const bool json_;
+  const bool colour_;
+  const bool terminal_;
+  const std::int64_t started_ms_;
+  std::int64_t drawn_ms_ = 0;
+  bool drawn_ = false;
+  std::size_t passed_ = 0;
+  std::size_t failed_ = 0;
+};
+
+int BlockedSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  ::sigprocmask(SIG_BLOCK, &signals, nullptr);
+  return ::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+// Serves workers until every item has its result. Errors: no worker is left that could go on.
+Result<bool> Serve(Audit& audit, Hub& hub, std::vector<std::unique_ptr<WorkerProcess>>& workers,
+                   Printer& printer) {
+  const int signal_fd = BlockedSignals();
+  std::string note;
+  const auto carry_out = [&](AuditEffects effects) {
+    for (const Outgoing& outgoing : effects.send) hub.Send(outgoing);
+    for (const AuditResult& result : effects.results) printer.Print(result);
+    if (!effects.notes.empty()) note = effects.notes.back();
+  };
+  while (!audit.Done()) {
+    for (const Received& received : hub.Receive(kTurnMs, kMostAtOnce, signal_fd)) {
+      if (!received.message) continue;
+      carry_out(audit.OnMessage(received.peer, *received.message, Service::NowMs()));
+    }
+    carry_out(audit.OnTick(Service::NowMs()));
+    signalfd_siginfo info;
+    if (::read(signal_fd, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) return false;
+    Status problem;
+    bool any_left = false;
+    for (const auto& worker : workers) {
+      if (Status tended = worker->Tend(Service::NowMs()); !tended) problem = tended;
+      any_left = any_left || !worker->Ended();
+    }
+    if (!any_left) {
+      return Error{!note.empty() ? note : problem ? "no worker is left" : problem.error().message};
+    }
+    printer.Progress();
+  }
+  for (const auto& worker : workers) worker->Terminate();
+  return true;
+}
+
+int RunAudit(const AuditOptions& options) {
+  const auto kernels = FindKernels(options.kernels);
+  if (!kernels) return Fail(kernels.error().message);
+  auto loaded = LoadOperation(*kernels + "/" + options.operation);
+  if (!loaded) return Fail(loaded.error().message, kExitUsage);
+  AuditRequest request;
+  request.backend = options.backend;
+  request.whole_space = options.all;
+  request.sample = options.sample;
+  request.seed = options.seed;
+  for (const std::string& text : options.shapes) {
+    auto shape = ParseShape(text);
+    if (!shape) return Fail(shape.error().message, kExitUsage);
+    request.shapes.push_back(*std::move(shape));
+  }
+  auto plan = PlanAudit(std::make_shared<Operation>(*std::move(loaded)), request);
+  if (!plan) return Fail(plan.error().message, kExitUsage);
+  std::string device = options.device;
+  if (device.empty()) device = options.backend == "cuda" ? "emulated:sm_89" : options.backend;
+
+  const auto folder = Folder::Make();
+  if (!folder) return Fail(folder.error().message);
+  const std::string state = options.state.empty() ? (*folder)->path() : options.state;
+  auto hub = Hub::Bind("ipc://" + (*folder)->path() + "/socket");
+  if (!hub) return Fail(hub.error().message);
+  const std::string id =
+      Sha256(options.operation + std::to_string(Service::NowMs()) + std::to_string(::getpid()))
+          .Hex()
+          .substr(0, 32);
+  Audit audit(*std::move(plan), LedgerId(id));
+  Printer printer(audit, options.json);
+  printer.Begin(device);
+  if (audit.plan().items.empty()) return printer.Summary();
+
+  std::uint32_t count = options.workers;
+  if (count == 0) count = static_cast<std::uint32_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
+  count = std::min<std::uint32_t>(count, static_cast<std::uint32_t>(audit.plan().items.size()));
+  std::vector<std::unique_ptr<WorkerProcess>> workers;
+  std::error_code failed;
+  std::filesystem::create_directories(state, failed);
+  if (failed) return Fail("cannot make " + state + ": " + failed.message());
+  for (std::uint32_t slot = 0; slot < count; ++slot) {
+    WorkerCommand command{WorkerProgram(), (*hub)->endpoint(),
+                          device,          slot,
+                          state,           state + "/worker-" + std::to_string(slot) + ".log"};
+    workers.push_back(std::make_unique<WorkerProcess>(std::move(command)));
+    if (Status started = workers.back()->Start(); !started) return Fail(started.error().message);
+  }
+  const Result<bool> served = Serve(audit, **hub, workers, printer);
+  printer.Clear();
+  if (!served) return Fail(served.error().message);
+  const int code = printer.Summary();
+  return *served ? code : kExitInterrupted;
+}
+
+}  // namespace
+
+void AddAudit(CLI::App& app, int& code) {
+  auto options = std::make_shared<AuditOptions>();
+  CLI::App* command = app.add_subcommand(
+      "audit", "build, run and check every configuration of a package's audit list");
+  command->add_option("OPERATION", options->operation, "operation package")->required();
+  command->add_option("--backend", options->backend, "backend (default: cuda)")
+      ->default_val("cuda");
+  command->add_option("--device", options->device,
+                      "device of the workers (default: emulated:sm_89 for cuda, host for host)");
+  command->add_option("--shapes", options->shapes,
+                      "letter=value,letter=value: shapes in place of the operation's audit shapes");
+  command->add_flag("--all", options->all, "the whole space in place of the audit list");
+  command
+      ->add_option("--sample", options->sample,
+                   "at most so many configurations of a structure, chosen to show every pair of "
+                   "values where that many can")
+      ->check(CLI::Range(1, 1'000'000));
+  command->add_option("--seed", options->seed, "of the sample (default: 1)");
+  command->add_option("--workers", options->workers, "workers (default: one a core)")
+      ->check(CLI::Range(1, 256));
+  command->add_option("--kernels", options->kernels, "folder of operation packages");
+  command->add_option("--state", options->state,
+                      "folder of the workers' cache, to keep objects for the next audit");
+  command->add_flag("--json", options->json, "one JSON object a line");
+  command->callback([options, &code] { code = RunAudit(*options); });
+}
+
+}  // namespace pawl
