@@ -1,11 +1,11 @@
 #include "worker/device.h"
 
-#include <dlfcn.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 
+#include "worker/device/cuda/cuda_device.h"
 #include "worker/device/emulated/emulated_device.h"
 #include "worker/device/host/host_device.h"
 #include "worker/device/replay/replay.h"
@@ -27,7 +27,12 @@ std::string_view Name(Stage stage) {
 Result<std::unique_ptr<Device>> OpenDevice(const std::string& name, const DeviceOptions& options) {
   constexpr std::string_view kReplay = "replay:";
   constexpr std::string_view kEmulated = "emulated";
+  constexpr std::string_view kCuda = "cuda";
   if (name == "host") return OpenHost(options);
+  if (name == kCuda) return OpenCuda("", options);
+  if (name.compare(0, kCuda.size() + 1, "cuda:") == 0) {
+    return OpenCuda(name.substr(kCuda.size() + 1), options);
+  }
   if (name == kEmulated) return OpenEmulated("", options);
   if (name.compare(0, kEmulated.size() + 1, "emulated:") == 0) {
     return OpenEmulated(name.substr(kEmulated.size() + 1), options);
@@ -35,7 +40,9 @@ Result<std::unique_ptr<Device>> OpenDevice(const std::string& name, const Device
   if (name.compare(0, kReplay.size(), kReplay) == 0) {
     return OpenReplay(name.substr(kReplay.size()), options);
   }
-  return Error{"device '" + name + "' is not known (have: host, emulated:sm_89, replay:FILE)",
+  return Error{"device '" + name +
+                   "' is not known (have: host, cuda, cuda:NUMBER, cuda:UUID, emulated:sm_89, "
+                   "replay:FILE)",
                Advice::kReject};
 }
 
@@ -64,26 +71,13 @@ DeviceListing ListBuilding(const std::string& name) {
   return listing;
 }
 
-DeviceListing ListCuda() {
-  DeviceListing listing;
-  listing.name = "cuda";
-  listing.facts.kind = "cuda";
-  listing.facts.backend = "cuda";
-  constexpr const char* kDriver = "libcuda.so.1";
-  if (void* driver = ::dlopen(kDriver, RTLD_LAZY | RTLD_LOCAL)) {
-    ::dlclose(driver);
-    listing.problem =
-        std::string("NVIDIA driver found (") + kDriver + "); GPU devices need the CUDA device";
-  } else {
-    listing.problem = std::string("no NVIDIA driver (") + kDriver + " cannot be loaded)";
-  }
-  return listing;
-}
-
 }  // namespace
 
 std::vector<DeviceListing> ListDevices() {
-  return {ListBuilding("host"), ListCuda(), ListBuilding("emulated:sm_89")};
+  std::vector<DeviceListing> listings = {ListBuilding("host")};
+  for (DeviceListing& listing : ListCuda()) listings.push_back(std::move(listing));
+  listings.push_back(ListBuilding("emulated:sm_89"));
+  return listings;
 }
 
 }  // namespace pawl

@@ -61,7 +61,8 @@ struct DeviceOptions {
   std::uint64_t memory_bytes = 0;  // that a runner may take; 0: three quarters of the machine's
 };
 
-// `name`: "host", "replay:FILE[?noise=...]". Errors name what is known.
+// `name`: "host", "cuda" (the first GPU), "cuda:1", "cuda:GPU-UUID", "replay:FILE[?noise=...]".
+// Errors name what is known.
 Result<std::unique_ptr<Device>> OpenDevice(const std::string& name, const DeviceOptions& options);
 
 // What this machine has, for `pawl devices` and for `pawl run` without --device: names OpenDevice
@@ -69,7 +70,8 @@ Result<std::unique_ptr<Device>> OpenDevice(const std::string& name, const Device
 struct DeviceListing {
   std::string name;
   DeviceFacts facts;
-  std::string problem;  // empty: usable
+  std::string problem;               // empty: usable
+  std::vector<std::string> notes{};  // for people, a line each
 };
 std::vector<DeviceListing> ListDevices();
 

@@ -26,6 +26,7 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -34,6 +35,7 @@
 #include "schema/digest.h"
 #include "worker/agent.h"
 #include "worker/device.h"
+#include "worker/device/cuda/builder.h"
 #include "worker/evidence.h"
 #include "worker/link.h"
 #include "worker/process_child.h"
@@ -145,6 +147,7 @@ int ListTheDevices(bool as_json) {
       std::printf("%-8s %s\n", device.name.c_str(),
                   device.problem.empty() ? (facts.model + "; " + facts.toolchain).c_str()
                                          : device.problem.c_str());
+      for (const std::string& note : device.notes) std::printf("         %s\n", note.c_str());
       continue;
     }
     nlohmann::ordered_json json;
@@ -161,6 +164,7 @@ int ListTheDevices(bool as_json) {
     json["cores"] = facts.cores;
     json["peak_gflops"] = facts.peak_gflops;
     json["peak_gbytes_per_s"] = facts.peak_gbytes_per_s;
+    json["notes"] = device.notes;
     json["problem"] = device.problem;
     std::printf("%s\n",
                 json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
@@ -279,6 +283,7 @@ int Work(const Options& options) {
 }
 
 int Main(int argc, char** argv) {
+  if (const std::optional<int> code = BuilderMain(argc, argv)) return *code;
   if (const auto command = ParseRunnerArguments(argc, argv)) {
     if (!*command) return Fail(command->error().message, kExitUsage);
     return RunnerMain(**command);
@@ -291,7 +296,8 @@ int Main(int argc, char** argv) {
   app.set_config("--config", "", "file of these options, name = value, a line each");
   app.add_option("--connect", options.endpoint,
                  "ipc:///PATH or tcp://127.0.0.1:PORT of the coordinator");
-  app.add_option("--device", options.device, "host, or replay:FILE")->capture_default_str();
+  app.add_option("--device", options.device, "host, cuda, cuda:NUMBER, cuda:UUID, or replay:FILE")
+      ->capture_default_str();
   app.add_option("--slot", options.slot, "number that tells workers of one state folder apart")
       ->capture_default_str()
       ->check(CLI::Range(0, 65'535));

@@ -33,7 +33,7 @@ constexpr bool kLimitMemory = !__has_feature(address_sanitizer) && !__has_featur
 constexpr bool kLimitMemory = true;
 #endif
 
-void LimitOurselves(std::uint64_t memory_bytes) {
+void LimitOurselves(const std::string& device, std::uint64_t memory_bytes) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   // A kernel's fault ends the process by its signal, also where a sanitizer would make it an exit.
   for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) std::signal(fault, SIG_DFL);
@@ -43,8 +43,9 @@ void LimitOurselves(std::uint64_t memory_bytes) {
     memory_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
                    static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) / 4 * 3;
   }
+  // No kernel of a GPU takes this machine's memory, and its driver maps more than it uses.
   const rlimit memory{memory_bytes, memory_bytes};
-  if (kLimitMemory) ::setrlimit(RLIMIT_DATA, &memory);
+  if (kLimitMemory && device.rfind("cuda", 0) != 0) ::setrlimit(RLIMIT_DATA, &memory);
   std::ofstream("/proc/self/oom_score_adj") << "1000";
 }
 
@@ -194,7 +195,7 @@ std::optional<Result<RunnerCommand>> ParseRunnerArguments(int argc, const char* 
 
 int RunnerMain(const RunnerCommand& command) {
   ::fcntl(command.fd, F_SETFD, FD_CLOEXEC);  // compilers do not get it
-  LimitOurselves(command.options.memory_bytes);
+  LimitOurselves(command.device, command.options.memory_bytes);
   Result<std::unique_ptr<Device>> device = OpenDevice(command.device, command.options);
   if (!device) {
     static_cast<void>(WriteFrame(command.fd, 'E', device.error().message).has_value());

@@ -4,6 +4,8 @@
 
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "coordinator/commands/command.h"
 #include "coordinator/report/text.h"
@@ -29,12 +31,14 @@ int Devices(bool as_json) {
       std::printf("%s\n", device.json.c_str());
       continue;
     }
+    const auto json = nlohmann::json::parse(device.json);
+    const auto notes = json.value("notes", std::vector<std::string>());
     if (!device.problem.empty()) {
       std::printf("%s  %s\n", Paint(device.name, Tone::kDim, colour).c_str(),
                   device.problem.c_str());
+      for (const std::string& note : notes) std::printf("      %s\n", note.c_str());
       continue;
     }
-    const auto json = nlohmann::json::parse(device.json);
     std::printf("%s  %s\n", Paint(device.name, Tone::kStrong, colour).c_str(),
                 device.model.c_str());
     std::printf("      backend %s; instruments %s; cores %u\n", device.backend.c_str(),
@@ -47,6 +51,7 @@ int Devices(bool as_json) {
     if (gflops > 0 && gbytes > 0) std::printf(", %s", FormatRate(gbytes * 1e9, "B/s").c_str());
     if (gflops > 0) std::printf("\n");
     std::printf("      toolchain %s\n", json.value("toolchain", "").c_str());
+    for (const std::string& note : notes) std::printf("      %s\n", note.c_str());
   }
   return usable ? kExitDone : Fail("no device can be used; see the reasons above");
 }

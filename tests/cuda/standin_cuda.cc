@@ -1,0 +1,499 @@
+// A stand-in for libcuda: memory is this machine's, time is counted by launches, and kernels are
+// the functions below, known by their names. It records how often it is called and can be told to
+// fail.
+//
+// Built as a library that the loader opens in the place of the driver (PAWL_LIBCUDA).
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tests/cuda/standin.h"
+#include "worker/device/cuda/driver_api.h"
+
+namespace pawl {
+
+struct CuContextTag {};
+struct CuModuleTag {
+  std::string code;
+  float remembered = 0;  // static memory of a kernel: its own in each load
+  bool has_remembered = false;
+};
+struct CuFunctionTag {
+  CuModule module;
+  std::string name;
+};
+struct CuStreamTag {
+  CuGraph capturing = nullptr;
+};
+struct CuEventTag {
+  double us = 0;
+};
+struct CuGraphTag {
+  std::vector<std::function<void()>> nodes;
+};
+struct CuGraphExecTag {
+  std::vector<std::function<void()>> nodes;
+};
+
+namespace {
+
+struct State {
+  std::uint64_t calls = 0;
+  std::uint64_t fail_at = 0;  // the number of the call; 0: none
+  int code = kCuUnknown;
+  int sticky = kCuSuccess;  // every call from now on
+  double us = 0;            // now
+  int devices = 1;
+  std::map<CuAddress, std::size_t> memory;
+  std::string failed;  // the function that was made to fail
+  CuContextTag context;
+  std::vector<std::string> log;
+};
+State& The() {
+  static State state;
+  return state;
+}
+
+constexpr int kFaults[] = {kCuIllegalAddress, kCuAssert, kCuLaunchFailed, kCuMisalignedAddress};
+
+CuResult Enter(const char* name) {
+  State& state = The();
+  ++state.calls;
+  if (state.sticky != kCuSuccess) return static_cast<CuResult>(state.sticky);
+  if (state.calls != state.fail_at) return kCuSuccess;
+  state.failed = name;
+  if (std::find(std::begin(kFaults), std::end(kFaults), state.code) != std::end(kFaults)) {
+    state.sticky = state.code;
+  }
+  return static_cast<CuResult>(state.code);
+}
+#define ENTER() \
+  if (const CuResult entered = Enter(__func__); entered != kCuSuccess) return entered
+
+struct Found {
+  std::uint64_t count, max_error_bits;
+};
+
+template <typename T>
+T Take(void** arguments, int index) {
+  T value;
+  std::memcpy(&value, arguments[index], sizeof value);
+  return value;
+}
+template <typename T>
+T* Pointer(void** arguments, int index) {
+  return reinterpret_cast<T*>(Take<CuAddress>(arguments, index));
+}
+
+void Count(Found* found, std::uint64_t count, double error = 0) {
+  found->count += count;
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &error, sizeof bits);
+  found->max_error_bits = std::max(found->max_error_bits, bits);
+}
+
+// What a kernel is to do, done at once or, while capturing, later. The arguments are taken now.
+std::function<void()> Kernel(CuFunction function, void** a) {
+  const std::string& name = function->name;
+  const CuModule module = function->module;
+  const auto after = [](double us, std::function<void()> work) {
+    return [us, work = std::move(work)] {
+      work();
+      The().us += us;
+    };
+  };
+  if (name == "pawl_compare_f32") {
+    return after(
+        1, [out = Pointer<float>(a, 0), ref = Pointer<double>(a, 1), n = Take<std::uint64_t>(a, 2),
+            rtol = Take<double>(a, 3), atol = Take<double>(a, 4), found = Pointer<Found>(a, 5)] {
+          for (std::uint64_t i = 0; i < n; ++i) {
+            double error = std::fabs(out[i] - ref[i]);
+            const bool right = error <= atol + rtol * std::fabs(ref[i]);
+            if (std::isnan(error)) error = std::numeric_limits<double>::infinity();
+            Count(found, right ? 0 : 1, error);
+          }
+        });
+  }
+  if (name == "pawl_plausible_f32") {
+    return after(1, [out = Pointer<float>(a, 0), ref = Pointer<double>(a, 1),
+                     n = Take<std::uint64_t>(a, 2)] {
+      for (std::uint64_t i = 0; i < n; ++i)
+        out[i] = static_cast<float>(ref[i] + 1 + std::fabs(ref[i]));
+    });
+  }
+  if (name == "pawl_finite") {
+    return after(1, [values = Pointer<double>(a, 0), n = Take<std::uint64_t>(a, 1),
+                     found = Pointer<Found>(a, 2)] {
+      for (std::uint64_t i = 0; i < n; ++i) Count(found, std::isfinite(values[i]) ? 0 : 1);
+    });
+  }
+  if (name == "pawl_words") {
+    return after(1, [words = Pointer<std::uint32_t>(a, 0), n = Take<std::uint64_t>(a, 1),
+                     value = Take<std::uint32_t>(a, 2), found = Pointer<Found>(a, 3)] {
+      for (std::uint64_t i = 0; i < n; ++i) Count(found, words[i] == value ? 0 : 1);
+    });
+  }
+  if (name == "pawl_bytes") {
+    return after(1, [x = Pointer<char>(a, 0), y = Pointer<char>(a, 1),
+                     n = Take<std::uint64_t>(a, 2), found = Pointer<Found>(a, 3)] {
+      for (std::uint64_t i = 0; i < n; ++i) Count(found, x[i] == y[i] ? 0 : 1);
+    });
+  }
+  if (name == "pawl_nudge") {
+    return after(1, [data = Pointer<char>(a, 0), pristine = Pointer<char>(a, 1),
+                     restore = Take<std::uint64_t>(a, 2), element = Take<std::uint64_t>(a, 3),
+                     from = Take<std::uint64_t>(a, 4), size = Take<std::uint32_t>(a, 5)] {
+      if (restore != ~0ull) std::memcpy(data + restore * size, pristine + restore * size, size);
+      if (element != ~0ull) std::memcpy(data + element * size, pristine + from * size, size);
+    });
+  }
+  if (name == "pawl_stamp") {
+    return after(1, [stamps = Pointer<std::uint64_t>(a, 0), slot = Take<std::uint32_t>(a, 1)] {
+      const auto ns = static_cast<std::uint64_t>(1e6 + The().us * 1e3);
+      stamps[2 * slot] = ns;
+      stamps[2 * slot + 1] = ns * 3 / 2;  // 1500 MHz
+    });
+  }
+  if (name == "pawl_reference_out") {
+    return after(1, [expected = Pointer<double>(a, 0), first = Take<std::int64_t>(a, 1),
+                     last = Take<std::int64_t>(a, 2), in = Pointer<float>(a, 3)] {
+      for (std::int64_t i = first; i < last; ++i) expected[i] = 2.0 * in[i] + 1;
+    });
+  }
+  // The kernels of the tests: out = 2 in + 1 in their various ways.
+  float* const in = Pointer<float>(a, 0);
+  float* const out = Pointer<float>(a, 1);
+  const auto n = Take<std::int64_t>(a, 2);
+  const auto right = [in, out, n] {
+    for (std::int64_t i = 0; i < n; ++i) out[i] = 2 * in[i] + 1;
+  };
+  if (name == "right") return after(10, right);
+  if (name == "slow") return after(50, right);
+  if (name == "wrong_value") {
+    return after(10, [=] {
+      right();
+      out[3] += 1;
+    });
+  }
+  if (name == "unwritten") {
+    return after(10, [=] {
+      const float kept = out[n - 1];
+      right();
+      out[n - 1] = kept;
+    });
+  }
+  if (name == "changes_input") {
+    return after(10, [=] {
+      right();
+      in[5] += 1;
+    });
+  }
+  if (name == "one_past_end") {
+    return after(10, [=] {
+      right();
+      out[n] = 1;
+    });
+  }
+  if (name == "before_start") {
+    return after(10, [=] {
+      right();
+      out[-1] = 1;
+    });
+  }
+  if (name == "stale") {  // computes only when its first input has changed
+    return after(10, [=] {
+      if (module->has_remembered && module->remembered == in[0]) return;
+      module->has_remembered = true;
+      module->remembered = in[0];
+      right();
+    });
+  }
+  if (name == "skips_unless_nan") {
+    return after(10, [=] {
+      if (std::isnan(out[0])) right();
+    });
+  }
+  if (name == "skips_if_nan") {
+    return after(10, [=] {
+      if (!std::isnan(out[0])) right();
+    });
+  }
+  if (name == "breaks") {
+    return after(10, [] { The().sticky = kCuIllegalAddress; });
+  }
+  return after(10, [name] { The().log.push_back("no kernel " + name); });
+}
+
+void Do(CuStream stream, std::function<void()> work) {
+  if (stream != nullptr && stream->capturing != nullptr) {
+    stream->capturing->nodes.push_back(std::move(work));
+  } else {
+    work();
+  }
+}
+
+void* Host(CuAddress address) { return reinterpret_cast<void*>(address); }
+
+}  // namespace
+
+extern "C" {
+
+void standin_reset(int devices) {
+  State& state = The();
+  state.calls = 0;
+  state.fail_at = 0;
+  state.sticky = kCuSuccess;
+  state.devices = devices;
+  state.failed.clear();
+  state.log.clear();
+}
+void standin_fail(std::uint64_t call, int code) {
+  The().fail_at = The().calls + call;
+  The().code = code;
+  The().failed.clear();
+}
+std::uint64_t standin_calls() { return The().calls; }
+const char* standin_failed() { return The().failed.c_str(); }
+std::uint64_t standin_memory() { return The().memory.size(); }
+
+CuResult cuGetErrorName(CuResult code, const char** name) {
+  static thread_local char text[32];
+  std::snprintf(text, sizeof text, "CUDA_ERROR_%d", static_cast<int>(code));
+  *name = text;
+  return kCuSuccess;
+}
+CuResult cuGetErrorString(CuResult, const char** text) {
+  *text = "as told";
+  return kCuSuccess;
+}
+CuResult cuInit(unsigned) {
+  ENTER();
+  return The().devices < 0 ? kCuNoDevice : kCuSuccess;
+}
+CuResult cuDriverGetVersion(int* version) {
+  ENTER();
+  *version = 13'000;
+  return kCuSuccess;
+}
+CuResult cuDeviceGetCount(int* count) {
+  ENTER();
+  *count = The().devices;
+  return kCuSuccess;
+}
+CuResult cuDeviceGet(CuDevice* device, int index) {
+  ENTER();
+  *device = index;
+  return kCuSuccess;
+}
+CuResult cuDeviceGetName(char* name, int size, CuDevice) {
+  ENTER();
+  std::snprintf(name, static_cast<std::size_t>(size), "Stand-in GPU");
+  return kCuSuccess;
+}
+CuResult cuDeviceGetUuid_v2(CuUuid* uuid, CuDevice device) {
+  ENTER();
+  for (int i = 0; i < 16; ++i) uuid->bytes[i] = static_cast<unsigned char>(16 * device + i);
+  return kCuSuccess;
+}
+CuResult cuDeviceGetAttribute(int* value, CuDeviceAttribute attribute, CuDevice) {
+  ENTER();
+  const std::map<int, int> values = {{kCuClockRateKhz, 1'500'000},
+                                     {kCuMultiprocessors, 4},
+                                     {kCuMemoryClockRateKhz, 1'000'000},
+                                     {kCuMemoryBusBits, 256},
+                                     {kCuL2CacheBytes, 1 << 20},
+                                     {kCuCapabilityMajor, 9},
+                                     {kCuCapabilityMinor, 0},
+                                     {kCuMaxSharedBytesOptIn, 232'448}};
+  *value = values.at(attribute);
+  return kCuSuccess;
+}
+CuResult cuDeviceTotalMem_v2(std::size_t* bytes, CuDevice) {
+  ENTER();
+  *bytes = 1ull << 30;
+  return kCuSuccess;
+}
+CuResult cuDevicePrimaryCtxSetFlags_v2(CuDevice, unsigned) {
+  ENTER();
+  return kCuSuccess;
+}
+CuResult cuDevicePrimaryCtxRetain(CuContext* context, CuDevice) {
+  ENTER();
+  *context = &The().context;
+  return kCuSuccess;
+}
+CuResult cuDevicePrimaryCtxRelease_v2(CuDevice) {
+  ENTER();
+  return kCuSuccess;
+}
+CuResult cuCtxSetCurrent(CuContext) {
+  ENTER();
+  return kCuSuccess;
+}
+CuResult cuModuleLoadData(CuModule* module, const void* code) {
+  ENTER();
+  *module = new CuModuleTag{static_cast<const char*>(code)};
+  return kCuSuccess;
+}
+CuResult cuModuleUnload(CuModule) {
+  ENTER();
+  return kCuSuccess;
+}
+CuResult cuModuleGetFunction(CuFunction* function, CuModule module, const char* name) {
+  ENTER();
+  *function = new CuFunctionTag{module, name};
+  return kCuSuccess;
+}
+CuResult cuFuncGetAttribute(int* value, CuFunctionAttribute attribute, CuFunction) {
+  ENTER();
+  *value = attribute == kCuMaxThreadsPerBlock ? 1024 : attribute == kCuRegisters ? 32 : 0;
+  return kCuSuccess;
+}
+CuResult cuFuncSetAttribute(CuFunction, CuFunctionAttribute, int) {
+  ENTER();
+  return kCuSuccess;
+}
+CuResult cuMemGetInfo_v2(std::size_t* free_bytes, std::size_t* total) {
+  ENTER();
+  *free_bytes = *total = 1ull << 30;
+  return kCuSuccess;
+}
+CuResult cuMemAlloc_v2(CuAddress* address, std::size_t bytes) {
+  ENTER();
+  *address = reinterpret_cast<CuAddress>(std::malloc(bytes));
+  The().memory[*address] = bytes;
+  return kCuSuccess;
+}
+CuResult cuMemFree_v2(CuAddress address) {
+  The().memory.erase(address);
+  std::free(Host(address));
+  ENTER();
+  return kCuSuccess;
+}
+CuResult cuMemHostAlloc(void** data, std::size_t bytes, unsigned) {
+  ENTER();
+  *data = std::malloc(bytes);
+  return kCuSuccess;
+}
+CuResult cuMemFreeHost(void* data) {
+  std::free(data);
+  ENTER();
+  return kCuSuccess;
+}
+CuResult cuMemcpyHtoDAsync_v2(CuAddress to, const void* from, std::size_t bytes, CuStream) {
+  ENTER();
+  std::memcpy(Host(to), from, bytes);
+  return kCuSuccess;
+}
+CuResult cuMemcpyDtoHAsync_v2(void* to, CuAddress from, std::size_t bytes, CuStream) {
+  ENTER();
+  std::memcpy(to, Host(from), bytes);
+  return kCuSuccess;
+}
+CuResult cuMemcpyDtoDAsync_v2(CuAddress to, CuAddress from, std::size_t bytes, CuStream stream) {
+  ENTER();
+  Do(stream, [=] { std::memcpy(Host(to), Host(from), bytes); });
+  return kCuSuccess;
+}
+CuResult cuMemsetD8Async(CuAddress to, unsigned char byte, std::size_t bytes, CuStream stream) {
+  ENTER();
+  Do(stream, [=] {
+    std::memset(Host(to), byte, bytes);
+    The().us += 2;
+  });
+  return kCuSuccess;
+}
+CuResult cuMemsetD32Async(CuAddress to, unsigned word, std::size_t words, CuStream) {
+  ENTER();
+  std::fill_n(static_cast<unsigned*>(Host(to)), words, word);
+  return kCuSuccess;
+}
+CuResult cuStreamCreate(CuStream* stream, unsigned) {
+  ENTER();
+  *stream = new CuStreamTag;
+  return kCuSuccess;
+}
+CuResult cuStreamSynchronize(CuStream) {
+  ENTER();
+  return kCuSuccess;
+}
+CuResult cuStreamBeginCapture_v2(CuStream stream, int) {
+  ENTER();
+  stream->capturing = new CuGraphTag;
+  return kCuSuccess;
+}
+CuResult cuStreamEndCapture(CuStream stream, CuGraph* graph) {
+  *graph = stream->capturing;
+  stream->capturing = nullptr;
+  ENTER();
+  return kCuSuccess;
+}
+CuResult cuEventCreate(CuEvent* event, unsigned) {
+  ENTER();
+  *event = new CuEventTag;
+  return kCuSuccess;
+}
+CuResult cuEventDestroy_v2(CuEvent event) {
+  delete event;
+  ENTER();
+  return kCuSuccess;
+}
+CuResult cuEventRecord(CuEvent event, CuStream) {
+  ENTER();
+  event->us = The().us;
+  return kCuSuccess;
+}
+CuResult cuEventElapsedTime(float* ms, CuEvent start, CuEvent end) {
+  ENTER();
+  *ms = static_cast<float>((end->us - start->us) / 1e3);
+  return kCuSuccess;
+}
+CuResult cuGraphInstantiateWithFlags(CuGraphExec* ready, CuGraph graph, unsigned long long) {
+  ENTER();
+  *ready = new CuGraphExecTag{graph->nodes};
+  return kCuSuccess;
+}
+CuResult cuGraphUpload(CuGraphExec, CuStream) {
+  ENTER();
+  return kCuSuccess;
+}
+CuResult cuGraphLaunch(CuGraphExec ready, CuStream) {
+  ENTER();
+  for (const auto& node : ready->nodes) node();
+  The().us += 5;  // a graph's start
+  return static_cast<CuResult>(The().sticky);
+}
+CuResult cuGraphDestroy(CuGraph graph) {
+  delete graph;
+  ENTER();
+  return kCuSuccess;
+}
+CuResult cuGraphExecDestroy(CuGraphExec ready) {
+  delete ready;
+  ENTER();
+  return kCuSuccess;
+}
+CuResult cuLaunchKernel(CuFunction function, unsigned, unsigned, unsigned, unsigned, unsigned,
+                        unsigned, unsigned, CuStream stream, void** arguments, void**) {
+  ENTER();
+  Do(stream, Kernel(function, arguments));
+  return kCuSuccess;
+}
+CuResult cuLaunchKernelEx(const CuLaunchConfig* config, CuFunction function, void** arguments,
+                          void**) {
+  ENTER();
+  Do(config->stream, Kernel(function, arguments));
+  return kCuSuccess;
+}
+
+}  // extern "C"
+}  // namespace pawl

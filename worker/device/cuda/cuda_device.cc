@@ -1,0 +1,541 @@
+#include "worker/device/cuda/cuda_device.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "worker/device/cuda/builder.h"
+#include "worker/device/cuda/cuda_facts.h"
+#include "worker/device/cuda/cupti.h"
+#include "worker/device/cuda/driver.h"
+#include "worker/device/cuda/gpu.h"
+#include "worker/device/cuda/gpu_arm.h"
+#include "worker/device/cuda/gpu_bench.h"
+#include "worker/device/cuda/gpu_input_sets.h"
+#include "worker/device/cuda/gpu_tools.h"
+#include "worker/device/cuda/nvml.h"
+#include "worker/device/cuda/source_text.h"
+#include "worker/device/median.h"
+#include "worker/object_cache.h"
+
+namespace pawl {
+namespace {
+
+constexpr std::size_t kMaxLogBytes = 4096;
+constexpr std::size_t kMaxArguments = 64;
+constexpr std::uint64_t kThrottles = kClockReasonHwSlowdown | kClockReasonHwThermal |
+                                     kClockReasonSwThermal | kClockReasonHwPowerBrake;
+// A visit is void when a throttle is on and its clock is this far below the order's highest.
+constexpr double kClockDrop = 0.03;
+
+class Stopwatch {
+ public:
+  double Lap() {
+    const auto now = std::chrono::steady_clock::now();
+    const double seconds = std::chrono::duration<double>(now - start_).count();
+    start_ = now;
+    return seconds;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+// What a check's outcome depends on, beside the object and the launches.
+Digest CheckKey(const Order& order, const Arm& arm) {
+  Hasher hasher;
+  const double bounds[] = {order.check.rtol, order.check.atol};
+  hasher.Field("cuda check 1").Field(order.sources[*order.check.reference].digest.Hex());
+  hasher.Field({reinterpret_cast<const char*>(bounds), sizeof bounds});
+  for (const Buffer& buffer : order.buffers) {
+    const double fill[] = {buffer.fill.a, buffer.fill.b};
+    hasher.Field(buffer.name).Field(Name(buffer.dtype));
+    hasher.Field(buffer.role == BufferRole::kInput ? "input" : "output");
+    hasher.Field(std::to_string(static_cast<int>(buffer.fill.kind)));
+    hasher.Field({reinterpret_cast<const char*>(fill), sizeof fill});
+    for (const std::int64_t extent : buffer.extents) hasher.Field(std::to_string(extent));
+  }
+  for (const Scalar& scalar : order.scalars) hasher.Field(std::to_string(scalar.value));
+  for (const std::uint64_t seed : order.input_seeds) hasher.Field(std::to_string(seed));
+  hasher.Field(std::to_string(order.check.hidden_seed));
+  for (const Launch& launch : arm.launches) {
+    hasher.Field(launch.kernel).Field(std::to_string(launch.byte));
+    for (const auto* sides : {&launch.grid, &launch.block, &launch.cluster}) {
+      for (const std::uint32_t side : *sides) hasher.Field(std::to_string(side));
+    }
+    hasher.Field(std::to_string(launch.dynamic_shared_bytes));
+    for (const Argument& argument : launch.arguments) {
+      hasher.Field(std::to_string(static_cast<int>(argument.kind)));
+      hasher.Field(std::to_string(argument.index));
+    }
+  }
+  for (const Scratch& scratch : arm.scratch) hasher.Field(std::to_string(scratch.elements));
+  return hasher.Finish();
+}
+
+Status ValidateArguments(const Order& order, const Arm& arm, const Launch& launch) {
+  const auto refuse = [&](const std::string& what) {
+    return Error{"cuda: arm " + arm.label + what, Advice::kReject};
+  };
+  if (launch.arguments.size() > kMaxArguments) {
+    return refuse(" has a launch of " + std::to_string(launch.arguments.size()) + " arguments, " +
+                  std::to_string(kMaxArguments) + " are the most");
+  }
+  for (const Argument& argument : launch.arguments) {
+    std::size_t count = 0;
+    switch (argument.kind) {
+      case Argument::Kind::kBuffer:
+        count = order.buffers.size();
+        break;
+      case Argument::Kind::kScalar:
+        count = order.scalars.size();
+        break;
+      case Argument::Kind::kScratch:
+        count = arm.scratch.size();
+        break;
+    }
+    if (argument.index >= count) return refuse(" has an argument out of range");
+  }
+  if (launch.kind == LaunchKind::kMemset &&
+      (launch.arguments.size() != 1 || launch.arguments[0].kind == Argument::Kind::kScalar)) {
+    return refuse(" has a fill of something that is no memory");
+  }
+  return {};
+}
+
+Status Validate(const Order& order, const std::vector<Instrument>& instruments) {
+  const auto refuse = [](const std::string& what) {
+    return Error{"cuda: " + what, Advice::kReject};
+  };
+  if (order.backend != "cuda") {
+    return refuse("an order for the backend '" + order.backend + "', this device runs 'cuda'");
+  }
+  const bool timed = !order.rounds.empty();
+  if (timed && std::find(instruments.begin(), instruments.end(), order.timing.instrument) ==
+                   instruments.end()) {
+    std::string have;
+    for (const Instrument instrument : instruments) {
+      have += (have.empty() ? "" : ", ") + std::string(Name(instrument));
+    }
+    return refuse("no instrument " + std::string(Name(order.timing.instrument)) +
+                  " (have: " + have + ")");
+  }
+  if (timed && order.timing.iterations == 0) return refuse("an order with no timed iterations");
+  for (const Arm& arm : order.arms) {
+    if (!arm.source || *arm.source >= order.sources.size() || arm.launches.empty()) {
+      return refuse("arm " + arm.label +
+                    " has no source or no launch; only a replay can answer it");
+    }
+    for (const Launch& launch : arm.launches) {
+      if (Status valid = ValidateArguments(order, arm, launch); !valid) return valid;
+    }
+  }
+  for (const RoundPlan& round : order.rounds) {
+    for (const VisitPlan& visit : round.visits) {
+      if (visit.arm >= order.arms.size() || visit.input_set >= order.input_seeds.size()) {
+        return refuse("a visit of arm " + std::to_string(visit.arm) + " on input set " +
+                      std::to_string(visit.input_set) + ", which the order does not have");
+      }
+    }
+  }
+  return {};
+}
+
+// What an order needs of one arm to call it.
+struct LoadedArm {
+  CudaUnit unit;
+  CudaBuilt built;
+  std::unique_ptr<GpuArm> arm;
+  std::uint32_t graph_calls = 0;
+};
+
+class CudaDevice final : public Device {
+ public:
+  CudaDevice(std::unique_ptr<Driver> driver, std::unique_ptr<Gpu> gpu,
+             std::unique_ptr<ObjectCache> cache, std::unique_ptr<Builder> builder,
+             std::unique_ptr<GpuTools> tools, std::unique_ptr<Nvml> nvml, DeviceFacts facts)
+      : driver_(std::move(driver)),
+        gpu_(std::move(gpu)),
+        cache_(std::move(cache)),
+        builder_(std::move(builder)),
+        tools_(std::move(tools)),
+        nvml_(std::move(nvml)),
+        facts_(std::move(facts)),
+        sets_(*gpu_, *tools_, *builder_) {
+    if (nvml_) handle_ = nvml_->Find(gpu_->properties().uuid);
+  }
+
+  DeviceFacts Facts() const override { return facts_; }
+  Result<Execution> Execute(const Order& order, const Progress& progress) override;
+
+  void Prepare(const pawl::Prepare& hint) override;
+
+ private:
+  // Each gives false when the order is answered: an arm has failed, and execution.report.outcome
+  // says how.
+  Result<bool> Build(const Order& order, const Progress& progress, Execution& execution,
+                     std::vector<LoadedArm>& arms);
+  Result<bool> Load(const Order& order, const Progress& progress, Execution& execution,
+                    std::vector<LoadedArm>& arms);
+  Result<bool> Check(const Order& order, const Progress& progress, Execution& execution,
+                     const std::vector<LoadedArm>& arms);
+  Result<bool> Rounds(const Order& order, const Progress& progress, Execution& execution,
+                      std::vector<LoadedArm>& arms);
+  Outcome OutcomeOf(DriverStatus status, ArmRole role, const std::string& doing) const;
+  void JudgeClocks(const Order& order, Execution& execution) const;
+
+  const std::unique_ptr<Driver> driver_;
+  const std::unique_ptr<Gpu> gpu_;
+  const std::unique_ptr<ObjectCache> cache_;
+  const std::unique_ptr<Builder> builder_;
+  const std::unique_ptr<GpuTools> tools_;
+  const std::unique_ptr<Nvml> nvml_;  // null: not there
+  Nvml::Handle handle_ = nullptr;
+  const DeviceFacts facts_;
+  GpuInputSets sets_;
+  std::unique_ptr<Cupti> cupti_;  // opened when first wanted
+  std::unique_ptr<GpuBench> bench_;
+  Digest bench_key_;
+  std::map<std::pair<Digest, Digest>, CheckFacts> passed_;  // by (object, CheckKey)
+  std::uint64_t reasons_ = 0;                               // of all visits of the order at hand
+  std::vector<HeaderText> headers_;                         // of the last order: a hint brings none
+};
+
+void CudaDevice::Prepare(const pawl::Prepare& hint) {
+  if (hint.backend != "cuda" || hint.launches.size() != hint.sources.size()) return;
+  std::vector<CudaUnit> units;
+  for (std::size_t i = 0; i < hint.sources.size(); ++i) {
+    units.push_back(KernelUnitFor(hint.sources[i], headers_, {hint.launches[i]}, hint.build_options,
+                                  gpu_->properties().capability));
+  }
+  builder_->Hint(std::move(units));
+}
+
+Result<Execution> CudaDevice::Execute(const Order& order, const Progress& progress) {
+  if (Status valid = Validate(order, facts_.instruments); !valid) return valid.error();
+  Execution execution;
+  execution.report.toolchain = facts_.toolchain;
+  std::vector<LoadedArm> arms(order.arms.size());
+  reasons_ = 0;
+  headers_ = order.headers;
+  Stopwatch watch;
+  Result<bool> go_on = Build(order, progress, execution, arms);
+  execution.report.build_seconds = watch.Lap();
+  if (!go_on) return go_on.error();
+  if (!*go_on) return execution;
+
+  // References come first, on behalf of the control: what they take is no candidate's fault.
+  const ArmRole control = order.arms.empty() ? ArmRole::kCommitted : order.arms.front().role;
+  progress(Stage::kCheck, control);
+  Result<GpuOrderSets> sets = sets_.Of(order, [&] { progress(Stage::kCheck, control); });
+  if (!sets) return sets.error();
+  if (const Digest key = GpuBench::KeyOf(order); bench_ == nullptr || key != bench_key_) {
+    bench_.reset();  // its memory is free before the next is made
+    Result<std::unique_ptr<GpuBench>> bench = GpuBench::Make(*gpu_, *tools_, order);
+    if (!bench) return bench.error();
+    bench_ = std::move(*bench);
+    bench_key_ = key;
+  }
+  bench_->Use(std::move(*sets), order);
+  go_on = Load(order, progress, execution, arms);
+  if (go_on && *go_on) go_on = Check(order, progress, execution, arms);
+  execution.report.check_seconds = watch.Lap();
+  if (go_on && *go_on && !order.rounds.empty()) {
+    go_on = Rounds(order, progress, execution, arms);
+    execution.report.run_seconds = watch.Lap();
+  }
+  if (!go_on) return go_on.error();
+  if (*go_on) JudgeClocks(order, execution);
+  // A wrong arm's time is never judged.
+  if (execution.report.outcome.kind != OutcomeKind::kMeasured) execution.report.rounds.clear();
+  return execution;
+}
+
+Result<bool> CudaDevice::Build(const Order& order, const Progress& progress, Execution& execution,
+                               std::vector<LoadedArm>& arms) {
+  std::vector<CudaUnit> units;  // each once
+  std::vector<std::size_t> unit_of(arms.size());
+  for (std::size_t i = 0; i < order.arms.size(); ++i) {
+    const Arm& arm = order.arms[i];
+    arms[i].unit = KernelUnitFor(order.sources[*arm.source], order.headers, arm.launches,
+                                 order.build_options, gpu_->properties().capability);
+    const auto same = std::find(units.begin(), units.end(), arms[i].unit);
+    unit_of[i] = static_cast<std::size_t>(same - units.begin());
+    if (same == units.end()) units.push_back(arms[i].unit);
+  }
+  // One at a time where it is to be known whose deadline runs; the children build what comes next
+  // meanwhile.
+  builder_->Queue(units);
+  std::vector<std::optional<CudaBuilt>> built(units.size());
+  for (std::size_t i = 0; i < order.arms.size(); ++i) {
+    const ArmRole role = order.arms[i].role;
+    progress(Stage::kBuild, role);
+    std::optional<CudaBuilt>& result = built[unit_of[i]];
+    const bool again = result.has_value();
+    if (!again) {
+      Result<std::vector<CudaBuilt>> done = builder_->Build({units[unit_of[i]]});
+      if (!done) return done.error();
+      result = std::move(done->front());
+    }
+    arms[i].built = *result;
+    const CudaObject& object = result->object;
+    const ResourceUse use = ParseResourceUse(object.log);
+    BuildFacts facts;
+    facts.arm = role;
+    facts.source = order.sources[*order.arms[i].source].digest;
+    facts.object = result->digest;
+    facts.compiler = "NVRTC " + builder_->version();
+    facts.log = object.log.substr(0, kMaxLogBytes);
+    facts.cached = result->cached;
+    facts.seconds = again ? 0 : result->seconds;
+    facts.registers = use.registers;
+    facts.shared_bytes = use.shared_bytes;
+    facts.spill_bytes = use.spill_bytes;
+    execution.report.builds.push_back(std::move(facts));
+    if (!object.ok) {
+      execution.report.outcome = {OutcomeKind::kBuildFailed, role, object.problem};
+      return false;
+    }
+  }
+  return true;
+}
+
+Outcome CudaDevice::OutcomeOf(DriverStatus status, ArmRole role, const std::string& doing) const {
+  const std::string detail = doing + ": " + driver_->Describe(status);
+  switch (FaultOf(status.code)) {
+    case FaultKind::kCrashed:
+      return {OutcomeKind::kCrashed, role, detail};
+    case FaultKind::kHung:
+      return {OutcomeKind::kHung, role, detail};
+    case FaultKind::kDevice:
+      return {OutcomeKind::kDeviceFault, std::nullopt, detail};
+    case FaultKind::kNone:
+    case FaultKind::kLaunch:
+      break;
+  }
+  return {OutcomeKind::kLaunchFailed, role, detail};
+}
+
+Result<bool> CudaDevice::Load(const Order& order, const Progress& progress, Execution& execution,
+                              std::vector<LoadedArm>& arms) {
+  for (std::size_t i = 0; i < order.arms.size(); ++i) {
+    const ArmRole role = order.arms[i].role;
+    progress(Stage::kCheck, role);
+    auto loaded = GpuArm::Load(*gpu_, order.arms[i], arms[i].unit.kernels, arms[i].built.object);
+    if (const ArmProblem* problem = std::get_if<ArmProblem>(&loaded)) {
+      Outcome outcome{OutcomeKind::kLaunchFailed, role, problem->detail};
+      if (!problem->status) {
+        outcome.kind = OutcomeOf(problem->status, role, "").kind;
+        if (outcome.kind == OutcomeKind::kDeviceFault) outcome.arm.reset();
+      }
+      execution.report.outcome = outcome;
+      return false;
+    }
+    arms[i].arm = std::move(std::get<std::unique_ptr<GpuArm>>(loaded));
+  }
+  return true;
+}
+
+Result<bool> CudaDevice::Check(const Order& order, const Progress& progress, Execution& execution,
+                               const std::vector<LoadedArm>& arms) {
+  std::vector<const GpuInputSet*> sets;
+  for (const auto& set : bench_->sets().timed) sets.push_back(set.get());
+  sets.push_back(bench_->sets().hidden.get());
+  for (std::size_t i = 0; i < arms.size(); ++i) {
+    const ArmRole role = order.arms[i].role;
+    const std::pair<Digest, Digest> key(arms[i].built.digest, CheckKey(order, order.arms[i]));
+    const auto before = passed_.find(key);
+    if (role != ArmRole::kCandidate && before != passed_.end()) {
+      execution.report.checks.push_back(before->second);
+      execution.report.checks.back().arm = role;
+      continue;
+    }
+    CheckFacts facts;
+    facts.arm = role;
+    facts.passed = true;
+    for (const GpuInputSet* set : sets) {
+      progress(Stage::kCheck, role);
+      const GpuCheck check = bench_->Check(*arms[i].arm, *set);
+      if (!check.status) {
+        execution.report.outcome = OutcomeOf(check.status, role, "while it was checked");
+        return false;
+      }
+      facts.passed = check.passed;
+      facts.elements += check.elements;
+      facts.wrong += check.wrong;
+      facts.max_abs_error = std::max(facts.max_abs_error, check.max_abs_error);
+      if (check.passed) continue;
+      facts.detail = check.detail;
+      if (set == sets.back()) facts.detail += " (on the hidden input set)";
+      break;
+    }
+    execution.report.checks.push_back(facts);
+    if (!facts.passed) {
+      execution.report.outcome = {OutcomeKind::kWrongOutput, role, facts.detail};
+      return false;
+    }
+    passed_[key] = facts;
+  }
+  return true;
+}
+
+Result<bool> CudaDevice::Rounds(const Order& order, const Progress& progress, Execution& execution,
+                                std::vector<LoadedArm>& arms) {
+  if (order.timing.instrument == Instrument::kKernelTime && cupti_ == nullptr) {
+    Result<std::unique_ptr<Cupti>> cupti = Cupti::Open();
+    if (!cupti) return cupti.error();
+    cupti_ = std::move(*cupti);
+  }
+  for (std::uint32_t round = 0; round < order.rounds.size(); ++round) {
+    const RoundPlan& plan = order.rounds[round];
+    RoundMedians medians;
+    for (const VisitPlan& planned : plan.visits) {
+      const ArmRole role = order.arms[planned.arm].role;
+      LoadedArm& arm = arms[planned.arm];
+      progress(Stage::kRun, role);
+      GpuVisit visit = bench_->Run(*arm.arm, planned.input_set, cupti_.get(), arm.graph_calls);
+      if (!visit.status) {
+        execution.report.outcome = OutcomeOf(visit.status, role, "while it was timed");
+        return false;
+      }
+      if (!visit.problem.empty()) return Error{"cuda: " + visit.problem, Advice::kRetry};
+      if (handle_ != nullptr) {
+        const GpuConditions conditions = nvml_->Read(handle_);
+        reasons_ |= conditions.clock_reasons.value_or(0);
+        if (visit.clock_mhz <= 0) visit.clock_mhz = conditions.sm_mhz.value_or(0);
+      }
+      CheckFacts& facts = execution.report.checks[planned.arm];
+      facts.elements += visit.check.elements;
+      facts.wrong += visit.check.wrong;
+      facts.max_abs_error = std::max(facts.max_abs_error, visit.check.max_abs_error);
+      medians.visits.push_back({planned.arm, planned.input_set, Median(visit.us), visit.clock_mhz});
+      execution.samples.push_back(
+          {round, plan.recorded, role, planned.input_set, visit.clock_mhz, std::move(visit.us)});
+      if (visit.check.passed) continue;
+      facts.passed = false;
+      facts.detail = visit.check.detail + " (after the last timed iteration of a visit, round " +
+                     std::to_string(round + 1) + ")";
+      execution.report.outcome = {OutcomeKind::kWrongOutput, role, facts.detail};
+      return false;
+    }
+    if (plan.recorded) execution.report.rounds.push_back(std::move(medians));
+  }
+  return true;
+}
+
+// Rounds whose clocks a throttle has moved say nothing about the arms.
+void CudaDevice::JudgeClocks(const Order&, Execution& execution) const {
+  if ((reasons_ & kThrottles) == 0) return;
+  double lowest = 0, highest = 0;
+  for (const RoundMedians& round : execution.report.rounds) {
+    for (const VisitMedian& visit : round.visits) {
+      if (visit.clock_mhz <= 0) continue;
+      lowest = lowest > 0 ? std::min(lowest, visit.clock_mhz) : visit.clock_mhz;
+      highest = std::max(highest, visit.clock_mhz);
+    }
+  }
+  if (highest <= 0 || lowest >= highest * (1 - kClockDrop)) return;
+  execution.report.outcome = {OutcomeKind::kThrottled, std::nullopt,
+                              "visits ran at " + std::to_string(static_cast<int>(lowest)) + " to " +
+                                  std::to_string(static_cast<int>(highest)) +
+                                  " MHz: " + DescribeClockReasons(reasons_ & kThrottles)};
+}
+
+// The cores for a GPU's measuring thread and for its compilers, out of those that may be used: the
+// GPUs' own come first, one each.
+struct Cores {
+  std::optional<int> measuring;  // none: too few
+  std::vector<int> building;
+  std::uint32_t builders = 1;
+};
+
+Cores ShareCores(const std::vector<int>& wanted, std::size_t gpu, std::size_t gpus) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::vector<int> allowed;
+  if (::sched_getaffinity(0, sizeof set, &set) == 0) {
+    for (int core = 0; core < CPU_SETSIZE; ++core) {
+      const bool named =
+          wanted.empty() || std::find(wanted.begin(), wanted.end(), core) != wanted.end();
+      if (CPU_ISSET(core, &set) && named) allowed.push_back(core);
+    }
+  }
+  Cores cores;
+  // With cores of its own a worker shares them with nobody.
+  const std::size_t sharing = wanted.empty() ? std::max<std::size_t>(gpus, 1) : 1;
+  const std::size_t mine = wanted.empty() ? gpu : 0;
+  cores.building = allowed;
+  if (allowed.size() > sharing) {
+    cores.measuring = allowed[mine];
+    cores.building.erase(cores.building.begin(),
+                         cores.building.begin() + static_cast<std::ptrdiff_t>(sharing));
+  }
+  cores.builders =
+      static_cast<std::uint32_t>(std::max<std::size_t>(cores.building.size() / sharing, 1));
+  return cores;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Device>> OpenCuda(const std::string& which, const DeviceOptions& options) {
+  Result<std::unique_ptr<Driver>> driver = Driver::Open();
+  if (!driver) return Error{"cuda: " + driver.error().message, Advice::kReject};
+  Result<std::vector<GpuProperties>> gpus = ListGpus(**driver);
+  if (!gpus) return gpus.error();
+  const auto chosen = std::find_if(gpus->begin(), gpus->end(), [&](const GpuProperties& gpu) {
+    return which.empty() || which == std::to_string(gpu.index) || which == gpu.uuid;
+  });
+  if (chosen == gpus->end()) {
+    std::string have;
+    for (const GpuProperties& gpu : *gpus) {
+      have +=
+          (have.empty() ? "" : ", ") + std::to_string(gpu.index) + " " + gpu.name + " " + gpu.uuid;
+    }
+    return Error{"cuda: no GPU '" + which + "' (have: " + (have.empty() ? "none" : have) + ")",
+                 Advice::kReject};
+  }
+  const Cores cores =
+      ShareCores(options.cores, static_cast<std::size_t>(chosen->index), gpus->size());
+  Result<std::unique_ptr<ObjectCache>> cache =
+      ObjectCache::Open(options.cache, options.cache_bytes);
+  if (!cache) return cache.error();
+  BuilderOptions builder_options;
+  builder_options.cores = cores.building;
+  builder_options.children = cores.builders;
+  Result<std::unique_ptr<Builder>> builder = Builder::Open(**cache, builder_options);
+  if (!builder) return Error{"cuda: " + builder.error().message, builder.error().advice};
+  if (Status able = CanBuildFor(*chosen, (*builder)->version(), (*builder)->architectures());
+      !able) {
+    return able.error();
+  }
+  Result<std::vector<CudaBuilt>> own = (*builder)->Build({OwnUnit(chosen->capability)});
+  if (!own) return own.error();
+  if (!own->front().object.ok) {
+    return Error{"cuda: pawl's own kernels do not compile: " + own->front().object.problem,
+                 Advice::kReject};
+  }
+  Result<std::unique_ptr<Gpu>> gpu = Gpu::Open(**driver, *chosen);
+  if (!gpu) return gpu.error();
+  Result<std::unique_ptr<GpuTools>> tools = GpuTools::Open(**gpu, own->front().object);
+  if (!tools) return tools.error();
+  std::unique_ptr<Nvml> nvml;
+  if (Result<std::unique_ptr<Nvml>> opened = Nvml::Open()) nvml = std::move(*opened);
+  DeviceFacts facts = FactsOf(*chosen, **driver, nvml.get(), (*builder)->version());
+  if (cores.measuring) {
+    // After all libraries have started their own threads, which go where they like.
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(*cores.measuring, &set);
+    ::sched_setaffinity(0, sizeof set, &set);
+  }
+  return std::unique_ptr<Device>(std::make_unique<CudaDevice>(
+      std::move(*driver), std::move(*gpu), std::move(*cache), std::move(*builder),
+      std::move(*tools), std::move(nvml), std::move(facts)));
+}
+
+}  // namespace pawl

@@ -1,0 +1,71 @@
+#pragma once
+// The door to NVML, NVIDIA's management library: read only. What cannot be read is absent, never an
+// error. Clocks are never set here.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schema/result.h"
+#include "worker/device/cuda/library.h"
+
+namespace pawl {
+
+// NVML's bits for why clocks are below what they could be (nvmlClocksEventReason...).
+inline constexpr std::uint64_t kClockReasonIdle = 0x1;
+inline constexpr std::uint64_t kClockReasonSwPowerCap = 0x4;
+inline constexpr std::uint64_t kClockReasonHwSlowdown = 0x8;
+inline constexpr std::uint64_t kClockReasonSwThermal = 0x20;
+inline constexpr std::uint64_t kClockReasonHwThermal = 0x40;
+inline constexpr std::uint64_t kClockReasonHwPowerBrake = 0x80;
+// "hw thermal slowdown, sw power cap"; "none".
+std::string DescribeClockReasons(std::uint64_t reasons);
+
+struct GpuConditions {
+  std::optional<std::uint32_t> sm_mhz;
+  std::optional<std::uint32_t> memory_mhz;
+  std::optional<std::uint64_t> clock_reasons;
+  std::optional<std::uint32_t> temperature_c;
+  std::optional<double> power_w;
+};
+
+class Nvml {
+ public:
+  // Errors: not there, or nvmlInit fails.
+  static Result<std::unique_ptr<Nvml>> Open();
+  Nvml(const Nvml&) = delete;
+  Nvml& operator=(const Nvml&) = delete;
+  ~Nvml();
+
+  const std::string& driver_version() const { return driver_version_; }  // "580.159.04"
+
+  // A GPU by its UUID ("GPU-..."); null when it does not know it.
+  using Handle = struct NvmlDeviceTag*;
+  Handle Find(const std::string& uuid) const;
+
+  std::optional<std::uint32_t> SmMhz(Handle gpu) const;
+  std::optional<std::uint32_t> MaxSmMhz(Handle gpu) const;
+  GpuConditions Read(Handle gpu) const;
+  // Other processes than `own` that compute on it.
+  std::vector<std::uint32_t> ForeignProcesses(Handle gpu, std::uint32_t own) const;
+
+ private:
+  explicit Nvml(Library library) : library_(std::move(library)) {}
+  std::optional<std::uint32_t> Clock(Handle gpu, int which) const;
+
+  Library library_;
+  std::string driver_version_;
+  int (*shutdown_)() = nullptr;
+  int (*handle_)(const char*, Handle*) = nullptr;
+  // Absent in some versions: then not read.
+  int (*clock_)(Handle, int, unsigned*) = nullptr;
+  int (*max_clock_)(Handle, int, unsigned*) = nullptr;
+  int (*temperature_)(Handle, int, unsigned*) = nullptr;
+  int (*power_)(Handle, unsigned*) = nullptr;
+  int (*reasons_)(Handle, unsigned long long*) = nullptr;
+  int (*processes_)(Handle, unsigned*, void*) = nullptr;
+};
+
+}  // namespace pawl

@@ -1,0 +1,365 @@
+#include "worker/device/cuda/source_text.h"
+
+#include <algorithm>
+
+namespace pawl {
+namespace {
+
+constexpr const char* kStdint = R"(#pragma once
+typedef signed char int8_t;
+typedef short int16_t;
+typedef int int32_t;
+typedef long int64_t;
+typedef unsigned char uint8_t;
+typedef unsigned short uint16_t;
+typedef unsigned int uint32_t;
+typedef unsigned long uint64_t;
+typedef long intptr_t;
+typedef unsigned long uintptr_t;
+)";
+constexpr const char* kCstdint = R"(#pragma once
+#include "stdint.h"
+namespace std {
+using ::int8_t; using ::int16_t; using ::int32_t; using ::int64_t;
+using ::uint8_t; using ::uint16_t; using ::uint32_t; using ::uint64_t;
+using ::intptr_t; using ::uintptr_t;
+}
+)";
+constexpr const char* kCstddef = R"(#pragma once
+namespace std { using size_t = decltype(sizeof 0); using ptrdiff_t = decltype((char*)0 - (char*)0); }
+using std::size_t; using std::ptrdiff_t;
+)";
+constexpr const char* kCmath = R"(#pragma once
+namespace std {
+#define PAWL_ONE(name)                                                       \
+  __device__ __forceinline__ double name(double x) { return ::name(x); }     \
+  __device__ __forceinline__ float name(float x) { return ::name##f(x); }
+PAWL_ONE(sqrt) PAWL_ONE(exp) PAWL_ONE(exp2) PAWL_ONE(expm1) PAWL_ONE(log) PAWL_ONE(log2)
+PAWL_ONE(log10) PAWL_ONE(log1p) PAWL_ONE(sin) PAWL_ONE(cos) PAWL_ONE(tan) PAWL_ONE(sinh)
+PAWL_ONE(cosh) PAWL_ONE(tanh) PAWL_ONE(atan) PAWL_ONE(erf) PAWL_ONE(erfc) PAWL_ONE(floor)
+PAWL_ONE(ceil) PAWL_ONE(round) PAWL_ONE(trunc) PAWL_ONE(rint) PAWL_ONE(cbrt) PAWL_ONE(fabs)
+#undef PAWL_ONE
+#define PAWL_TWO(name)                                                                           \
+  __device__ __forceinline__ double name(double x, double y) { return ::name(x, y); }            \
+  __device__ __forceinline__ float name(float x, float y) { return ::name##f(x, y); }
+PAWL_TWO(pow) PAWL_TWO(fmod) PAWL_TWO(atan2) PAWL_TWO(hypot) PAWL_TWO(fmax) PAWL_TWO(fmin)
+#undef PAWL_TWO
+__device__ __forceinline__ double abs(double x) { return ::fabs(x); }
+__device__ __forceinline__ float abs(float x) { return ::fabsf(x); }
+__device__ __forceinline__ double fma(double x, double y, double z) { return ::fma(x, y, z); }
+__device__ __forceinline__ float fma(float x, float y, float z) { return ::fmaf(x, y, z); }
+__device__ __forceinline__ bool isnan(double x) { return x != x; }
+__device__ __forceinline__ bool isinf(double x) { return ::fabs(x) > 1.7976931348623157e308; }
+__device__ __forceinline__ bool isfinite(double x) { return ::fabs(x) <= 1.7976931348623157e308; }
+}
+)";
+constexpr const char* kAlgorithm = R"(#pragma once
+namespace std {
+template <class T> __device__ __forceinline__ const T& max(const T& a, const T& b) { return a < b ? b : a; }
+template <class T> __device__ __forceinline__ const T& min(const T& a, const T& b) { return b < a ? b : a; }
+}
+)";
+constexpr const char* kCfloat = R"(#pragma once
+#define FLT_MAX 3.402823466e+38f
+#define FLT_MIN 1.175494351e-38f
+#define FLT_EPSILON 1.192092896e-07f
+#define DBL_MAX 1.7976931348623158e+308
+#define DBL_MIN 2.2250738585072014e-308
+#define DBL_EPSILON 2.2204460492503131e-16
+)";
+
+constexpr const char* kOwn = R"(
+typedef unsigned long long u64;
+typedef unsigned int u32;
+typedef unsigned char u8;
+struct Found { u64 count; u64 max_error_bits; };
+
+__device__ double AsDouble(float x) { return x; }
+__device__ double AsDouble(double x) { return x; }
+__device__ double AsDouble(int x) { return x; }
+__device__ double AsDouble(u32 x) { return x; }
+
+#define FIRST (blockIdx.x * (u64)blockDim.x + threadIdx.x)
+#define STEP ((u64)gridDim.x * blockDim.x)
+
+// Whole warps call it.
+__device__ void Count(Found* found, u64 count, double max_error) {
+  for (int offset = 16; offset > 0; offset /= 2) {
+    count += __shfl_xor_sync(~0u, count, offset);
+    max_error = fmax(max_error, __shfl_xor_sync(~0u, max_error, offset));
+  }
+  if (threadIdx.x % 32 != 0) return;
+  if (count > 0) atomicAdd(&found->count, count);
+  // The bits of doubles that are not negative are in their order.
+  const u64 bits = (u64)__double_as_longlong(max_error);
+  if (bits > 0) atomicMax(&found->max_error_bits, bits);
+}
+
+template <class T>
+__device__ void Compare(const T* out, const double* expected, u64 n, double rtol, double atol,
+                        Found* found) {
+  u64 wrong = 0;
+  double max_error = 0;
+  for (u64 i = FIRST; i < n; i += STEP) {
+    const double value = AsDouble(out[i]);
+    const double error = fabs(value - expected[i]);
+    const double bound = atol + rtol * fabs(expected[i]);
+    // False for NaN; an infinite bound allows nothing.
+    const bool right = error <= bound && bound < __longlong_as_double(0x7ff0000000000000ll);
+    wrong += right ? 0 : 1;
+    const double seen = error == error ? error : __longlong_as_double(0x7ff0000000000000ll);
+    max_error = fmax(max_error, seen);
+  }
+  Count(found, wrong, max_error);
+}
+template <class T>
+__device__ void Plausible(T* out, const double* expected, u64 n, double rtol, double atol, u64 shift) {
+  for (u64 i = FIRST; i < n; i += STEP) {
+    const double other = expected[(i + shift) % n];
+    const double right = expected[i];
+    const double bound = atol + rtol * fabs(right);
+    // Another element's value; moved away where that would be right here too.
+    T value = (T)other;
+    if (!(fabs(AsDouble(value) - right) > bound)) value = (T)(right + 4 * bound + 1);
+    if (!(fabs(AsDouble(value) - right) > bound)) value = (T)(right - 4 * bound - 1);
+    out[i] = value;
+  }
+}
+
+extern "C" {
+#define FOR(name, T)                                                                               \
+  __global__ void pawl_compare_##name(const T* out, const double* expected, u64 n, double rtol,    \
+                                      double atol, Found* found) {                                 \
+    Compare(out, expected, n, rtol, atol, found);                                                  \
+  }                                                                                                \
+  __global__ void pawl_plausible_##name(T* out, const double* expected, u64 n, double rtol,        \
+                                        double atol, u64 shift) {                                  \
+    Plausible(out, expected, n, rtol, atol, shift);                                                \
+  }
+FOR(f32, float) FOR(f64, double) FOR(i32, int) FOR(u32, u32)
+
+__global__ void pawl_finite(const double* values, u64 n, Found* found) {
+  u64 bad = 0;
+  for (u64 i = FIRST; i < n; i += STEP) bad += fabs(values[i]) <= 1.7976931348623157e308 ? 0 : 1;
+  Count(found, bad, 0);
+}
+__global__ void pawl_words(const u32* words, u64 n, u32 value, Found* found) {
+  u64 changed = 0;
+  for (u64 i = FIRST; i < n; i += STEP) changed += words[i] == value ? 0 : 1;
+  Count(found, changed, 0);
+}
+__global__ void pawl_bytes(const u8* a, const u8* b, u64 n, Found* found) {
+  u64 changed = 0;
+  const u64 quads = n / 16;
+  for (u64 i = FIRST; i < quads; i += STEP) {
+    const uint4 x = ((const uint4*)a)[i], y = ((const uint4*)b)[i];
+    changed += x.x == y.x && x.y == y.y && x.z == y.z && x.w == y.w ? 0 : 1;
+  }
+  for (u64 i = quads * 16 + FIRST; i < n; i += STEP) changed += a[i] == b[i] ? 0 : 1;
+  Count(found, changed, 0);
+}
+__global__ void pawl_nudge(u8* data, const u8* pristine, u64 restore, u64 element, u64 from, u32 size) {
+  for (u32 i = 0; i < size; ++i) {
+    if (restore != ~0ull) data[restore * size + i] = pristine[restore * size + i];
+    if (element != ~0ull) data[element * size + i] = pristine[from * size + i];
+  }
+}
+__global__ void pawl_stamp(u64* stamps, u32 slot) {
+  u32 multiprocessor;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(multiprocessor));
+  if (multiprocessor != 0) return;
+  u64 ns;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+  const u64 cycles = (u64)clock64();
+  // The first block there says it, both numbers of one moment.
+  if (atomicCAS(&stamps[2 * slot], 0ull, ns) == 0) stamps[2 * slot + 1] = cycles;
+}
+}
+)";
+
+// NVRTC knows the function that a failed assertion calls, and no header for it.
+constexpr const char* kCassert = R"(#pragma once
+#ifdef NDEBUG
+#define assert(condition) ((void)0)
+#else
+extern "C" __device__ void __assertfail(const char*, const char*, unsigned, const char*, decltype(sizeof 0));
+#define assert(condition) ((condition) ? (void)0 : __assertfail(#condition, __FILE__, __LINE__, __func__, 1))
+#endif
+)";
+
+std::string_view CudaType(DType dtype) {
+  switch (dtype) {
+    case DType::kF32:
+      return "float";
+    case DType::kF64:
+      return "double";
+    case DType::kI32:
+      return "int";
+    case DType::kU32:
+      return "unsigned int";
+  }
+  CHECK(false, static_cast<int>(dtype));
+}
+
+// What the compiler is to call the lines that follow.
+std::string LineMark(const std::string& name) {
+  std::string quoted;
+  for (const char c : name) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c == '\n' ? ' ' : c;
+  }
+  return "#line 1 \"" + quoted + "\"\n";
+}
+
+void AppendItem(std::string& list, const std::string& item) {
+  if (!list.empty()) list += ", ";
+  list += item;
+}
+
+void AddHeaders(CudaUnit& unit, const std::vector<HeaderText>& headers) {
+  unit.headers = StandardHeaders();
+  for (const HeaderText& header : headers) unit.headers.emplace_back(header.name, header.text);
+}
+
+// Compile-time looks at a kernel's type; nothing of it is code.
+constexpr const char* kSignatureTools = R"(
+namespace pawl_signature {
+template <class... A> struct Of {};
+template <class T> struct Is { static constexpr bool pointer = false, number = false; };
+template <class T> struct Is<T*> { static constexpr bool pointer = true, number = false; };
+template <> struct Is<int> { static constexpr bool pointer = false, number = true; };
+template <> struct Is<unsigned> { static constexpr bool pointer = false, number = true; };
+template <> struct Is<long> { static constexpr bool pointer = false, number = true; };
+template <> struct Is<unsigned long> { static constexpr bool pointer = false, number = true; };
+template <> struct Is<long long> { static constexpr bool pointer = false, number = true; };
+template <> struct Is<unsigned long long> { static constexpr bool pointer = false, number = true; };
+template <class F> struct Kernel;
+template <class... A> struct Kernel<void(A...)> {
+  static constexpr int count = sizeof...(A);
+  __device__ static constexpr bool Takes(const char* kinds) {
+    if (count == 0) return true;
+    const bool pointers[] = {Is<A>::pointer..., false}, numbers[] = {Is<A>::number..., false};
+    for (int i = 0; i < count; ++i) {
+      if (kinds[i] == 'p' ? !pointers[i] : !numbers[i]) return false;
+    }
+    return true;
+  }
+};
+}
+)";
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> StandardHeaders() {
+  return {{"cstdint", kCstdint},     {"stdint.h", kStdint}, {"cstddef", kCstddef},
+          {"stddef.h", kCstddef},    {"cmath", kCmath},     {"math.h", kCmath},
+          {"algorithm", kAlgorithm}, {"cfloat", kCfloat},   {"float.h", kCfloat},
+          {"cassert", kCassert},     {"assert.h", kCassert}};
+}
+
+std::vector<std::string> CudaOptions(int capability) {
+  return {"--gpu-architecture=sm_" + std::to_string(capability), "--std=c++20",
+          "--ptxas-options=-v"};
+}
+
+CudaUnit KernelUnitFor(const SourceText& source, const std::vector<HeaderText>& headers,
+                       const std::vector<Launch>& launches, const std::vector<std::string>& options,
+                       int capability) {
+  CudaUnit unit;
+  unit.name = source.name;
+  AddHeaders(unit, headers);
+  for (const auto* given : {&options, &source.build_options}) {
+    unit.options.insert(unit.options.end(), given->begin(), given->end());
+  }
+  const bool own_architecture =
+      std::any_of(unit.options.begin(), unit.options.end(), [](const std::string& option) {
+        return option.rfind("--gpu-architecture", 0) == 0 || option.rfind("-arch", 0) == 0;
+      });
+  const std::vector<std::string> ours = CudaOptions(capability);
+  unit.options.insert(unit.options.begin(), ours.begin() + (own_architecture ? 1 : 0), ours.end());
+  unit.text = LineMark(source.name) + source.text + "\n" + LineMark("signature") + kSignatureTools;
+  for (const Launch& launch : launches) {
+    if (launch.kind != LaunchKind::kKernel) continue;
+    if (std::find(unit.kernels.begin(), unit.kernels.end(), launch.kernel) == unit.kernels.end()) {
+      unit.kernels.push_back(launch.kernel);
+    }
+    std::string kinds;
+    for (const Argument& argument : launch.arguments) {
+      kinds += argument.kind == Argument::Kind::kScalar ? 'n' : 'p';
+    }
+    const std::string type = "pawl_signature::Kernel<decltype(" + launch.kernel + ")>";
+    unit.text += "static_assert(" + type + "::count == " + std::to_string(kinds.size()) +
+                 ", \"the launch gives " + launch.kernel + " " + std::to_string(kinds.size()) +
+                 " arguments\");\n";
+    unit.text += "static_assert(" + type + "::count != " + std::to_string(kinds.size()) + " || " +
+                 type + "::Takes(\"" + kinds +
+                 "\"), \"the launch gives pointers for buffers and whole numbers for scalars\");\n";
+  }
+  return unit;
+}
+
+std::string ReferenceKernel(const Buffer& output) { return "pawl_reference_" + output.name; }
+
+CudaUnit ReferenceUnitFor(const SourceText& source, const std::vector<HeaderText>& headers,
+                          const std::vector<Buffer>& buffers, const std::vector<Scalar>& scalars,
+                          int capability) {
+  CudaUnit unit;
+  unit.name = source.name;
+  AddHeaders(unit, headers);
+  unit.options = CudaOptions(capability);
+  // The same value whatever the compiler makes of a multiply and an add.
+  unit.options.insert(unit.options.end(), {"--fmad=false", "--device-as-default-execution-space"});
+  unit.text = "#define PAWL_REFERENCE __device__ inline\n" + LineMark(source.name) + source.text +
+              "\n" + LineMark("reference kernel") + "#include <cstdint>\n";
+  for (const Buffer& output : buffers) {
+    if (output.role != BufferRole::kOutput) continue;
+    std::string parameters, values;
+    for (const Buffer& buffer : buffers) {
+      if (buffer.role != BufferRole::kInput) continue;
+      const std::string name = "pawl_in_" + buffer.name;
+      parameters += ", const " + std::string(CudaType(buffer.dtype)) + "* " + name;
+      AppendItem(values, name);
+    }
+    for (const Scalar& scalar : scalars) {
+      const std::string name = "pawl_scalar_" + scalar.name;
+      parameters += ", std::int64_t " + name;
+      AppendItem(values, name);
+    }
+    const std::size_t rank = output.extents.size();
+    for (std::size_t axis = 0; axis < rank; ++axis) AppendItem(values, "i" + std::to_string(axis));
+    unit.kernels.push_back(ReferenceKernel(output));
+    unit.text += "extern \"C\" __global__ void " + ReferenceKernel(output) +
+                 "(double* expected, std::int64_t first, std::int64_t last" + parameters +
+                 ") {\n"
+                 "  const std::int64_t flat = first + blockIdx.x * (std::int64_t)blockDim.x + "
+                 "threadIdx.x;\n"
+                 "  if (flat >= last) return;\n"
+                 "  std::int64_t rest = flat;\n";
+    for (std::size_t axis = rank; axis-- > 0;) {
+      const std::string extent = std::to_string(output.extents[axis]);
+      unit.text += "  const std::int64_t i" + std::to_string(axis) + " = rest % " + extent +
+                   ";\n  rest /= " + extent + ";\n";
+    }
+    unit.text += "  static_cast<void>(rest);\n  expected[flat] = reference_" + output.name + "(" +
+                 values + ");\n}\n";
+  }
+  return unit;
+}
+
+CudaUnit OwnUnit(int capability) {
+  CudaUnit unit;
+  unit.name = "pawl_own.cu";
+  unit.text = kOwn;
+  unit.options = CudaOptions(capability);
+  for (const char* type : {"f32", "f64", "i32", "u32"}) {
+    unit.kernels.push_back("pawl_compare_" + std::string(type));
+    unit.kernels.push_back("pawl_plausible_" + std::string(type));
+  }
+  for (const char* kernel :
+       {"pawl_finite", "pawl_words", "pawl_bytes", "pawl_nudge", "pawl_stamp"}) {
+    unit.kernels.emplace_back(kernel);
+  }
+  return unit;
+}
+
+}  // namespace pawl
