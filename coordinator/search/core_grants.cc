@@ -11,6 +11,8 @@ namespace pawl {
 namespace {
 
 constexpr std::size_t kHints = 2;  // generations built ahead
+// A GPU's kernel is measured in less time than one compiler takes for it: several build at once.
+constexpr std::size_t kGpuHints = 16;
 constexpr std::size_t kMostHintBytes = kMaxMessageBytes / 2;
 constexpr std::size_t kMostOrderBytes = kMaxMessageBytes - 4'096;  // with the grant around it
 
@@ -122,7 +124,8 @@ void Core::State::FailOrder(Effects& effects, TrackId id, const std::string& pro
 
 void Core::State::SendHint(Effects& effects, TrackId id, const PeerId& peer) {
   CoreTrack& entry = At(id);
-  Prepare hint = PrepareHint(entry.workshop, entry.track, kHints);
+  const std::size_t ahead = workers.at(peer).device.kind == "cuda" ? kGpuHints : kHints;
+  Prepare hint = PrepareHint(entry.workshop, entry.track, ahead);
   std::size_t bytes = 0;
   for (const SourceText& source : hint.sources) bytes += source.text.size();
   if (hint.sources.empty() || bytes > kMostHintBytes) return;

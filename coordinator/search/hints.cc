@@ -9,7 +9,7 @@
 namespace pawl {
 namespace {
 
-constexpr int kMostGuesses = 16;  // invalid proposals among them have no source
+constexpr int kMostGuesses = 32;  // invalid proposals among them have no source
 
 // A track's state in which what comes is guessed. Takes the set of what was tried out of the track
 // and puts it back as it was.

@@ -18,6 +18,7 @@
 
 #include "tests/cuda/standin.h"
 #include "worker/device/cuda/driver_api.h"
+#include "worker/device/cuda/source_text.h"
 
 namespace pawl {
 
@@ -79,10 +80,6 @@ CuResult Enter(const char* name) {
 #define ENTER() \
   if (const CuResult entered = Enter(__func__); entered != kCuSuccess) return entered
 
-struct Found {
-  std::uint64_t count, max_error_bits;
-};
-
 template <typename T>
 T Take(void** arguments, int index) {
   T value;
@@ -96,7 +93,7 @@ T* Pointer(void** arguments, int index) {
 
 void Count(Found* found, std::uint64_t count, double error = 0) {
   found->count += count;
-  std::uint64_t bits = 0;
+  unsigned long long bits = 0;
   std::memcpy(&bits, &error, sizeof bits);
   found->max_error_bits = std::max(found->max_error_bits, bits);
 }
@@ -149,11 +146,20 @@ std::function<void()> Kernel(CuFunction function, void** a) {
     });
   }
   if (name == "pawl_nudge") {
-    return after(1, [data = Pointer<char>(a, 0), pristine = Pointer<char>(a, 1),
-                     restore = Take<std::uint64_t>(a, 2), element = Take<std::uint64_t>(a, 3),
-                     from = Take<std::uint64_t>(a, 4), size = Take<std::uint32_t>(a, 5)] {
-      if (restore != ~0ull) std::memcpy(data + restore * size, pristine + restore * size, size);
-      if (element != ~0ull) std::memcpy(data + element * size, pristine + from * size, size);
+    return after(1, [nudges = Take<Nudges>(a, 0)] {
+      for (std::uint64_t i = 0; i < nudges.count; ++i) {
+        const Nudge& nudge = nudges.of[i];
+        char* const data = reinterpret_cast<char*>(nudge.data);
+        const char* const pristine = reinterpret_cast<const char*>(nudge.pristine);
+        if (nudge.restore != ~0ull) {
+          std::memcpy(data + nudge.restore * nudge.size, pristine + nudge.restore * nudge.size,
+                      nudge.size);
+        }
+        if (nudge.element != ~0ull) {
+          std::memcpy(data + nudge.element * nudge.size, pristine + nudge.from * nudge.size,
+                      nudge.size);
+        }
+      }
     });
   }
   if (name == "pawl_stamp") {

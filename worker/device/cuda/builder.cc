@@ -187,9 +187,14 @@ class Builder::Work {
   void Serve(BuilderProcess& process) {
     std::unique_lock<std::mutex> lock(mutex_);
     for (;;) {
-      changed_.wait(lock, [&] { return closing_ || !orders_.empty() || !hints_.empty(); });
+      // One child is kept for orders where there are several: a hint may take long.
+      const auto hint_next = [&] {
+        return !hints_.empty() && hinting_ < std::max<std::size_t>(processes_.size() - 1, 1);
+      };
+      changed_.wait(lock, [&] { return closing_ || !orders_.empty() || hint_next(); });
       if (closing_) return;
       const bool ordered = !orders_.empty();
+      if (!ordered) ++hinting_;
       std::deque<Task>& queue = ordered ? orders_ : hints_;
       const Task task = std::move(queue.front());
       queue.pop_front();
@@ -202,6 +207,7 @@ class Builder::Work {
         static_cast<void>(cache_.Put(task.key, Pack(**object)).has_value());
       }
       lock.lock();
+      if (!ordered) --hinting_;
       under_way_.erase(std::find(under_way_.begin(), under_way_.end(), task.key));
       if (std::find(awaited_.begin(), awaited_.end(), task.key) != awaited_.end()) {
         done_.insert_or_assign(task.key, std::move(object));
@@ -222,6 +228,7 @@ class Builder::Work {
   std::vector<Digest> under_way_;
   std::vector<Digest> awaited_;  // by Build
   std::map<Digest, Result<std::optional<CudaObject>>> done_;
+  std::size_t hinting_ = 0;  // children that build hints
   bool closing_ = false;
   std::vector<std::thread> threads_;  // last: start when all else is there
 };

@@ -31,7 +31,7 @@ struct CudaBuilt {
 struct BuilderOptions {
   std::vector<int> cores;  // of the children; empty: all allowed ones
   std::uint32_t children = 1;
-  int hint_ms = 120'000;  // a hint's build is given up after this
+  int hint_ms = 30'000;  // a hint's build is given up after this
 };
 
 class Builder {

@@ -187,7 +187,8 @@ class CudaDevice final : public Device {
   Result<bool> Rounds(const Order& order, const Progress& progress, Execution& execution,
                       std::vector<LoadedArm>& arms);
   Outcome OutcomeOf(DriverStatus status, ArmRole role, const std::string& doing) const;
-  void JudgeClocks(const Order& order, Execution& execution) const;
+  void BlameGpu(Outcome& outcome) const;
+  void JudgeClocks(Execution& execution) const;
 
   const std::unique_ptr<Driver> driver_;
   const std::unique_ptr<Gpu> gpu_;
@@ -250,7 +251,7 @@ Result<Execution> CudaDevice::Execute(const Order& order, const Progress& progre
     execution.report.run_seconds = watch.Lap();
   }
   if (!go_on) return go_on.error();
-  if (*go_on) JudgeClocks(order, execution);
+  if (*go_on) JudgeClocks(execution);
   // A wrong arm's time is never judged.
   if (execution.report.outcome.kind != OutcomeKind::kMeasured) execution.report.rounds.clear();
   return execution;
@@ -305,6 +306,15 @@ Result<bool> CudaDevice::Build(const Order& order, const Progress& progress, Exe
   return true;
 }
 
+// What failed has passed the same check on this GPU before: it is the GPU that has changed.
+void CudaDevice::BlameGpu(Outcome& outcome) const {
+  outcome.kind = OutcomeKind::kDeviceFault;
+  outcome.arm.reset();
+  outcome.detail =
+      facts_.model + " (" + facts_.uuid +
+      "): the committed kernel, which has passed its check here before, fails: " + outcome.detail;
+}
+
 Outcome CudaDevice::OutcomeOf(DriverStatus status, ArmRole role, const std::string& doing) const {
   const std::string detail = doing + ": " + driver_->Describe(status);
   switch (FaultOf(status.code)) {
@@ -355,6 +365,11 @@ Result<bool> CudaDevice::Check(const Order& order, const Progress& progress, Exe
       execution.report.checks.back().arm = role;
       continue;
     }
+    // A control that has passed on this GPU before is its health probe.
+    Hasher hasher;
+    hasher.Field("cuda passed 1").Field(facts_.uuid).Field(key.first.Hex()).Field(key.second.Hex());
+    const Digest marker = hasher.Finish();
+    const bool proven = role == ArmRole::kCommitted && cache_->Get(marker).has_value();
     CheckFacts facts;
     facts.arm = role;
     facts.passed = true;
@@ -363,6 +378,7 @@ Result<bool> CudaDevice::Check(const Order& order, const Progress& progress, Exe
       const GpuCheck check = bench_->Check(*arms[i].arm, *set);
       if (!check.status) {
         execution.report.outcome = OutcomeOf(check.status, role, "while it was checked");
+        if (proven) BlameGpu(execution.report.outcome);
         return false;
       }
       facts.passed = check.passed;
@@ -377,9 +393,14 @@ Result<bool> CudaDevice::Check(const Order& order, const Progress& progress, Exe
     execution.report.checks.push_back(facts);
     if (!facts.passed) {
       execution.report.outcome = {OutcomeKind::kWrongOutput, role, facts.detail};
+      if (proven) BlameGpu(execution.report.outcome);
       return false;
     }
     passed_[key] = facts;
+    // Where it cannot be kept the next failure is the kernel's own.
+    if (role == ArmRole::kCommitted && !proven) {
+      static_cast<void>(cache_->Put(marker, "passed").has_value());
+    }
   }
   return true;
 }
@@ -390,6 +411,12 @@ Result<bool> CudaDevice::Rounds(const Order& order, const Progress& progress, Ex
     Result<std::unique_ptr<Cupti>> cupti = Cupti::Open();
     if (!cupti) return cupti.error();
     cupti_ = std::move(*cupti);
+  }
+  progress(Stage::kRun, order.arms.front().role);
+  if (DriverStatus settled = bench_->Settle(*arms.front().arm); !settled) {
+    execution.report.outcome =
+        OutcomeOf(settled, order.arms.front().role, "while the clock settled");
+    return false;
   }
   for (std::uint32_t round = 0; round < order.rounds.size(); ++round) {
     const RoundPlan& plan = order.rounds[round];
@@ -405,9 +432,8 @@ Result<bool> CudaDevice::Rounds(const Order& order, const Progress& progress, Ex
       }
       if (!visit.problem.empty()) return Error{"cuda: " + visit.problem, Advice::kRetry};
       if (handle_ != nullptr) {
-        const GpuConditions conditions = nvml_->Read(handle_);
-        reasons_ |= conditions.clock_reasons.value_or(0);
-        if (visit.clock_mhz <= 0) visit.clock_mhz = conditions.sm_mhz.value_or(0);
+        reasons_ |= nvml_->ClockReasons(handle_).value_or(0);
+        if (visit.clock_mhz <= 0) visit.clock_mhz = nvml_->SmMhz(handle_).value_or(0);
       }
       CheckFacts& facts = execution.report.checks[planned.arm];
       facts.elements += visit.check.elements;
@@ -429,7 +455,7 @@ Result<bool> CudaDevice::Rounds(const Order& order, const Progress& progress, Ex
 }
 
 // Rounds whose clocks a throttle has moved say nothing about the arms.
-void CudaDevice::JudgeClocks(const Order&, Execution& execution) const {
+void CudaDevice::JudgeClocks(Execution& execution) const {
   if ((reasons_ & kThrottles) == 0) return;
   double lowest = 0, highest = 0;
   for (const RoundMedians& round : execution.report.rounds) {

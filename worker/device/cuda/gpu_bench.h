@@ -68,6 +68,10 @@ class GpuBench {
   // compared whole.
   GpuCheck Check(const GpuArm& arm, const GpuInputSet& set);
 
+  // Calls of an arm until the clock holds still, some tens of milliseconds at most: a GPU that has
+  // waited for a build runs slowly at first.
+  DriverStatus Settle(const GpuArm& arm);
+
   // Warm-up, then timed calls as the order's instrument wants them. `cupti`: for kernel_time, else
   // null. `calls`: of a graph, found at an arm's first visit; 0 then.
   GpuVisit Run(const GpuArm& arm, std::uint32_t input_set, Cupti* cupti, std::uint32_t& calls);
@@ -85,6 +89,8 @@ class GpuBench {
   DriverStatus PoisonOutputs(bool plausible);
   DriverStatus ChangeInputs(Copy& copy);
   DriverStatus RestoreInputs();
+  template <typename Choose>
+  DriverStatus NudgeInputs(Copy& copy, const Choose& choose);
   DriverStatus CallOn(const GpuArm& arm, const Copy& copy) const;
   DriverStatus CallNext(const GpuArm& arm);  // on the next copy, its inputs changed before
   Copy& NextCopy();

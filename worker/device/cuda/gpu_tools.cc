@@ -19,8 +19,7 @@ DriverStatus GpuTools::Run(const std::string& kernel, std::uint64_t threads,
       static_cast<std::uint64_t>(gpu_.properties().multiprocessors) * 8;
   const auto blocks = static_cast<unsigned>(std::clamp<std::uint64_t>(
       (threads + kThreads - 1) / kThreads, 1, std::max<std::uint64_t>(most_blocks, 1)));
-  const unsigned block = threads == 1 ? 1 : kThreads;
-  return gpu_.driver().Launch(functions_.at(kernel), blocks, 1, 1, block, 1, 1, 0, gpu_.stream(),
+  return gpu_.driver().Launch(functions_.at(kernel), blocks, 1, 1, kThreads, 1, 1, 0, gpu_.stream(),
                               pointers, nullptr);
 }
 
@@ -93,20 +92,20 @@ CuAddress GpuTools::NextFound() {
 DriverStatus GpuTools::Compare(const Buffer& buffer, CuAddress out, CuAddress expected, double rtol,
                                double atol) {
   const auto count = static_cast<std::uint64_t>(buffer.Elements());
-  return Run("pawl_compare_" + std::string(Name(buffer.dtype)), std::max<std::uint64_t>(count, 2),
-             out, expected, count, rtol, atol, NextFound());
+  return Run("pawl_compare_" + std::string(Name(buffer.dtype)), count, out, expected, count, rtol,
+             atol, NextFound());
 }
 
 DriverStatus GpuTools::Finite(CuAddress values, std::uint64_t count) {
-  return Run("pawl_finite", std::max<std::uint64_t>(count, 2), values, count, NextFound());
+  return Run("pawl_finite", count, values, count, NextFound());
 }
 
 DriverStatus GpuTools::Words(CuAddress words, std::uint64_t count, std::uint32_t value) {
-  return Run("pawl_words", std::max<std::uint64_t>(count, 2), words, count, value, NextFound());
+  return Run("pawl_words", count, words, count, value, NextFound());
 }
 
 DriverStatus GpuTools::Bytes(CuAddress a, CuAddress b, std::uint64_t count) {
-  return Run("pawl_bytes", std::max<std::uint64_t>(count / 16, 2), a, b, count, NextFound());
+  return Run("pawl_bytes", count / 16, a, b, count, NextFound());
 }
 
 DriverStatus GpuTools::Read() {
@@ -123,13 +122,16 @@ const Found& GpuTools::found(std::size_t index) const {
 DriverStatus GpuTools::Plausible(const Buffer& buffer, CuAddress out, CuAddress expected,
                                  double rtol, double atol, std::uint64_t shift) {
   const auto count = static_cast<std::uint64_t>(buffer.Elements());
-  return Run("pawl_plausible_" + std::string(Name(buffer.dtype)), std::max<std::uint64_t>(count, 2),
-             out, expected, count, rtol, atol, shift);
+  return Run("pawl_plausible_" + std::string(Name(buffer.dtype)), count, out, expected, count, rtol,
+             atol, shift);
 }
 
-DriverStatus GpuTools::Nudge(CuAddress data, CuAddress pristine, std::uint64_t restore,
-                             std::uint64_t element, std::uint64_t from, std::uint32_t size) {
-  return Run("pawl_nudge", 1, data, pristine, restore, element, from, size);
+DriverStatus GpuTools::Apply(const Nudges& nudges) {
+  if (nudges.count == 0) return {};
+  Nudges argument = nudges;
+  void* pointers[] = {&argument};
+  return gpu_.driver().Launch(functions_.at("pawl_nudge"), 1, 1, 1, Nudges::kMost, 1, 1, 0,
+                              gpu_.stream(), pointers, nullptr);
 }
 
 DriverStatus GpuTools::ClearStamps() {

@@ -35,15 +35,15 @@ class GpuTools {
 
   DriverStatus Plausible(const Buffer& buffer, CuAddress out, CuAddress expected, double rtol,
                          double atol, std::uint64_t shift);
-  static constexpr std::uint64_t kNone = ~0ull;
-  DriverStatus Nudge(CuAddress data, CuAddress pristine, std::uint64_t restore,
-                     std::uint64_t element, std::uint64_t from, std::uint32_t size);
+  static constexpr std::uint64_t kNone = ~0ull;  // no element
+  DriverStatus Apply(const Nudges& nudges);
 
   // The mean clock of a multiprocessor between two stamps, in MHz, once all is synchronised; 0: the
   // stamps cannot be read.
   struct [[nodiscard]] Clock {
     DriverStatus status;
     double mhz = 0;
+    double ns = 0;  // between the stamps
   };
   DriverStatus ClearStamps();
   DriverStatus Stamp(std::uint32_t slot);  // 0 or 1

@@ -1,6 +1,7 @@
 // The instruments of a bench: how a visit's calls are queued and what their times are read from.
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include "worker/device/cuda/gpu_bench.h"
@@ -10,7 +11,10 @@ namespace {
 
 constexpr double kGraphUs = 5'000;  // of one replay, about
 constexpr std::uint32_t kMostGraphCalls = 4'096;
-constexpr std::uint32_t kReplays = 4;         // at least
+constexpr std::uint32_t kReplays = 4;    // at least
+constexpr double kSettledShare = 0.005;  // two looks at the clock agree within this
+constexpr double kLookNs = 1e6;          // of a look, at least
+constexpr std::chrono::milliseconds kMostSettling(60);
 constexpr std::uint32_t kMostEvents = 2'048;  // pairs that are queued before the first is read
 
 }  // namespace
@@ -20,6 +24,29 @@ DriverStatus GpuBench::Events(std::size_t count) {
     CuEvent event = nullptr;
     PAWL_PASS(gpu_.driver().EventCreate(&event, kCuEventDefault));
     events_.push_back(event);
+  }
+  return {};
+}
+
+DriverStatus GpuBench::Settle(const GpuArm& arm) {
+  const auto start = std::chrono::steady_clock::now();
+  PAWL_PASS(LoadInputs(*sets_.timed.front()));
+  double before = 0;
+  std::uint32_t calls = 1;
+  while (std::chrono::steady_clock::now() - start < kMostSettling) {
+    PAWL_PASS(tools_.ClearStamps());
+    PAWL_PASS(tools_.Stamp(0));
+    for (std::uint32_t i = 0; i < calls; ++i) PAWL_PASS(CallNext(arm));
+    PAWL_PASS(tools_.Stamp(1));
+    const GpuTools::Clock clock = tools_.StampedMhz();
+    PAWL_PASS(clock.status);
+    if (clock.mhz <= 0) return {};
+    if (clock.ns < kLookNs && calls < kMostGraphCalls) {
+      calls *= 2;
+    } else if (std::fabs(clock.mhz - before) <= kSettledShare * clock.mhz) {
+      return {};
+    }
+    before = clock.mhz;
   }
   return {};
 }

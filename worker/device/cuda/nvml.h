@@ -47,6 +47,7 @@ class Nvml {
 
   std::optional<std::uint32_t> SmMhz(Handle gpu) const;
   std::optional<std::uint32_t> MaxSmMhz(Handle gpu) const;
+  std::optional<std::uint64_t> ClockReasons(Handle gpu) const;
   GpuConditions Read(Handle gpu) const;
   // Other processes than `own` that compute on it.
   std::vector<std::uint32_t> ForeignProcesses(Handle gpu, std::uint32_t own) const;

@@ -158,10 +158,18 @@ __global__ void pawl_bytes(const u8* a, const u8* b, u64 n, Found* found) {
   for (u64 i = quads * 16 + FIRST; i < n; i += STEP) changed += a[i] == b[i] ? 0 : 1;
   Count(found, changed, 0);
 }
-__global__ void pawl_nudge(u8* data, const u8* pristine, u64 restore, u64 element, u64 from, u32 size) {
-  for (u32 i = 0; i < size; ++i) {
-    if (restore != ~0ull) data[restore * size + i] = pristine[restore * size + i];
-    if (element != ~0ull) data[element * size + i] = pristine[from * size + i];
+struct Nudge { u8* data; const u8* pristine; u64 restore, element, from; u64 size; };
+struct Nudges { u64 count; Nudge of[8]; };
+__global__ void pawl_nudge(const Nudges nudges) {
+  if (threadIdx.x >= nudges.count) return;
+  const Nudge nudge = nudges.of[threadIdx.x];
+  for (u64 i = 0; i < nudge.size; ++i) {
+    if (nudge.restore != ~0ull) {
+      nudge.data[nudge.restore * nudge.size + i] = nudge.pristine[nudge.restore * nudge.size + i];
+    }
+    if (nudge.element != ~0ull) {
+      nudge.data[nudge.element * nudge.size + i] = nudge.pristine[nudge.from * nudge.size + i];
+    }
   }
 }
 __global__ void pawl_stamp(u64* stamps, u32 slot) {

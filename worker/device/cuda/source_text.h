@@ -5,6 +5,7 @@
 // - A reference's source with a kernel behind it for each output, a thread an element.
 // - The device's own kernels: comparing, counting what changed, time stamps.
 
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,13 +44,25 @@ CudaUnit ReferenceUnitFor(const SourceText& source, const std::vector<HeaderText
 // - pawl_bytes(const u8* a, const u8* b, u64 n, Found*): bytes that differ;
 // - pawl_plausible_f32|f64|i32|u32(T* out, const double* expected, u64 n, double rtol, double atol,
 //   u64 shift): finite values like those of the output, every one of them wrong;
-// - pawl_nudge(u8* data, const u8* pristine, u64 restore, u64 element, u64 from, u32 size): puts
-//   element `restore` back and gives `element` the value of `from`; ~0: none;
+// - pawl_nudge(Nudges): of each array puts element `restore` back and gives `element` the value
+// that
+//   `from` has in the pristine one; ~0: none;
 // - pawl_stamp(u64[4], u32 slot): the nanosecond timer and the clock of multiprocessor 0, into
 //   [2 slot] and [2 slot + 1].
 CudaUnit OwnUnit(int capability);
 
-// What a check kernel counts; as the kernels have it.
+// As the kernels have them.
+struct Nudge {
+  unsigned long long data = 0, pristine = 0;  // addresses on the GPU
+  unsigned long long restore = ~0ull, element = ~0ull, from = 0;
+  unsigned long long size = 0;  // of an element
+};
+struct Nudges {
+  static constexpr std::size_t kMost = 8;
+  unsigned long long count = 0;
+  Nudge of[kMost];
+};
+// What a check kernel counts.
 struct Found {
   unsigned long long count = 0;
   unsigned long long max_error_bits = 0;  // of a double >= 0, or infinity
