@@ -149,6 +149,12 @@ bool MatchesDevice(const std::string& wanted, const DeviceFacts& facts) {
     return facts.kind == "replay" &&
            facts.toolchain.starts_with("replay " + FileName(wanted.substr(7)) + " ");
   }
+  if (wanted.starts_with("cuda:")) {
+    // Which number a GPU has, its worker knows: it was started for that one.
+    const std::string which = wanted.substr(5);
+    const bool number = !which.empty() && which.find_first_not_of("0123456789") == std::string::npos;
+    return facts.kind == "cuda" && (number || which == facts.uuid);
+  }
   return wanted == facts.kind || wanted == facts.model ||
          (!facts.uuid.empty() && wanted == facts.uuid);
 }
