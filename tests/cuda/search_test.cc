@@ -1,0 +1,64 @@
+// Whole programs over the stand-ins: a search on a GPU as a person runs one, from `pawl devices` to
+// `pawl verify`.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/e2e/pawl.h"
+
+namespace pawl::test {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+Finished PawlOnStandin(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), Program("pawl"));
+  return RunToEnd(arguments, 100'000,
+                  {"PAWL_KERNELS=" + Source("tests/data/packages"),
+                   std::string("PAWL_LIBCUDA=") + PAWL_STANDIN_CUDA,
+                   std::string("PAWL_LIBNVRTC=") + PAWL_STANDIN_NVRTC, "PAWL_LIBNVML=/nonexistent",
+                   "PAWL_LIBCUPTI=/nonexistent"});
+}
+
+TEST(CudaSearch, RunsFromDevicesToVerify) {
+  const Finished devices = PawlOnStandin({"devices"});
+  EXPECT_EQ(devices.code, 0) << devices.err;
+  EXPECT_THAT(devices.out, HasSubstr("cuda:0  Stand-in GPU"));
+  EXPECT_THAT(devices.out, HasSubstr("can be pinned: no: NVML is needed"));
+
+  TempFolder folder;
+  WriteFile(folder / "doubled.toml",
+            "operation = \"doubled\"\nbackend = \"cuda\"\nstructure = \"plain\"\n"
+            "shape = { n = 4096 }\n[policy]\nname = \"field_note\"\n"
+            "[proposer]\nname = \"exhaustive\"\n[budget]\ngenerations = 4\n");
+  // No --device: the GPU that this machine has comes before its CPU.
+  const Finished run = PawlOnStandin(
+      {"run", folder / "doubled.toml", "--ledger", folder / "ledger", "--state", folder / "state"});
+  ASSERT_EQ(run.code, 0) << run.out << run.err;
+  const std::vector<json> log = LogOf(folder / "ledger", "1");
+  ASSERT_EQ(log.size(), 4u) << run.out;
+  for (const json& generation : log) {
+    SCOPED_TRACE(generation.dump());
+    EXPECT_EQ(generation["reason_code"], "not_faster");
+    EXPECT_EQ(generation["check"]["passed"], true);
+    // The stand-in's kernels take 10 us; a graph's own start is shared by hundreds of calls.
+    EXPECT_NEAR(generation["medians_us"]["candidate"][0].get<double>(), 10, 0.05);
+  }
+  const Finished verify = PawlOnStandin({"verify", "--ledger", folder / "ledger"});
+  EXPECT_EQ(verify.code, 0) << verify.out << verify.err;
+}
+
+TEST(CudaSearch, NamesTheGpuThatIsNotThere) {
+  TempFolder folder;
+  WriteFile(folder / "doubled.toml",
+            "operation = \"doubled\"\nbackend = \"cuda\"\nstructure = \"plain\"\n"
+            "shape = { n = 4096 }\n");
+  const Finished run = PawlOnStandin({"run", folder / "doubled.toml", "--device", "cuda:5",
+                                      "--ledger", folder / "ledger", "--state", folder / "state"});
+  EXPECT_NE(run.code, 0);
+  EXPECT_THAT(run.err, HasSubstr("no GPU '5' (have: 0 Stand-in GPU"));
+}
+
+}  // namespace
+}  // namespace pawl::test
