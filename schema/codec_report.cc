@@ -130,6 +130,24 @@ DeviceFacts ReadDevice(wire::DeviceFacts::Reader in, const Place& at) {
   return value;
 }
 
+void WriteConditions(const DeviceConditions& value, wire::DeviceConditions::Builder out) {
+  out.setClockReasons(value.clock_reasons);
+  out.setMemoryMhz(value.memory_mhz);
+  out.setTemperatureC(value.temperature_c);
+  out.setPowerW(value.power_w);
+  out.setForeignProcesses(value.foreign_processes);
+}
+
+DeviceConditions ReadConditions(wire::DeviceConditions::Reader in, const Place& at) {
+  DeviceConditions value;
+  value.clock_reasons = in.getClockReasons();
+  value.memory_mhz = in.getMemoryMhz();
+  value.temperature_c = in.getTemperatureC();
+  value.power_w = (at / "power_w").NotNegative(in.getPowerW());
+  value.foreign_processes = in.getForeignProcesses();
+  return value;
+}
+
 void WriteReport(const Report& value, wire::Report::Builder out) {
   out.setKind(static_cast<wire::OrderKind>(value.kind));
   out.setTrack(value.track.value);
@@ -153,6 +171,10 @@ void WriteReport(const Report& value, wire::Report::Builder out) {
   WriteDigest(value.evidence, [&](capnp::Data::Reader digest) { out.setEvidence(digest); });
   out.setToolchain(AsText(FitLine(value.toolchain)));
   out.setDataExhausted(value.data_exhausted);
+  // What says nothing takes no room.
+  if (value.conditions != DeviceConditions{}) {
+    WriteConditions(value.conditions, out.initConditions());
+  }
 }
 
 Report ReadReport(wire::Report::Reader in, const Place& at) {
@@ -193,6 +215,7 @@ Report ReadReport(wire::Report::Reader in, const Place& at) {
   value.evidence = (at / "evidence").AnyDigest(in.getEvidence());
   value.toolchain = (at / "toolchain").Line(in.getToolchain());
   value.data_exhausted = in.getDataExhausted();
+  value.conditions = ReadConditions(in.getConditions(), at / "conditions");
   return value;
 }
 

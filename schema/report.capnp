@@ -66,6 +66,14 @@ struct DeviceFacts {
   needsSource @9 :Bool;
 }
 
+struct DeviceConditions {
+  clockReasons @0 :UInt64;
+  memoryMhz @1 :UInt32;
+  temperatureC @2 :UInt32;
+  powerW @3 :Float64;
+  foreignProcesses @4 :UInt32;
+}
+
 struct Report {
   kind @0 :Order.OrderKind;
   track @1 :UInt32;
@@ -92,4 +100,5 @@ struct Report {
   evidence @18 :Data;
   toolchain @19 :Text;
   dataExhausted @20 :Bool;
+  conditions @21 :DeviceConditions;
 }

@@ -76,6 +76,18 @@ struct RoundMedians {
   bool operator==(const RoundMedians&) const = default;
 };
 
+// A GPU while the rounds ran, as its driver tells it: the highest that any visit saw. What it does not
+// tell is 0.
+struct DeviceConditions {
+  std::uint64_t clock_reasons = 0;      // NVML's bits for a clock below what it could be, of all visits
+  std::uint32_t memory_mhz = 0;
+  std::uint32_t temperature_c = 0;
+  double power_w = 0;
+  std::uint32_t foreign_processes = 0;  // others that computed on it
+
+  bool operator==(const DeviceConditions&) const = default;
+};
+
 // What ran it. `model` binds a track; `toolchain` too.
 struct DeviceFacts {
   std::string kind;        // "host", "replay", "cuda", "emulated"
@@ -111,6 +123,7 @@ struct Report {
   Digest evidence;                   // zero: none was kept
   std::string toolchain;
   bool data_exhausted = false;       // the replay of a ledger is at its end
+  DeviceConditions conditions;       // of a GPU; all 0 otherwise
 
   bool operator==(const Report&) const = default;
 };

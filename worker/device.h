@@ -30,6 +30,7 @@ struct Samples {
   std::uint32_t input_set = 0;
   double clock_mhz = 0;
   std::vector<double> us;
+  DeviceConditions conditions{};  // right after the visit
 };
 
 struct Execution {

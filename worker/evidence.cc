@@ -70,6 +70,13 @@ std::string Lines(const Order& order, const Report& report, const std::vector<Sa
     line["arm"] = Name(visit.arm);
     line["input_set"] = visit.input_set;
     line["clock_mhz"] = visit.clock_mhz;
+    if (const DeviceConditions& seen = visit.conditions; seen != DeviceConditions{}) {
+      line["clock_reasons"] = seen.clock_reasons;
+      line["memory_mhz"] = seen.memory_mhz;
+      line["temperature_c"] = seen.temperature_c;
+      line["power_w"] = seen.power_w;
+      line["foreign_processes"] = seen.foreign_processes;
+    }
     line["us"] = visit.us;
     lines += text(line);
   }

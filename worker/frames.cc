@@ -159,7 +159,7 @@ namespace {
 
 std::size_t BytesOf(const std::vector<Samples>& samples) {
   std::size_t bytes = 0;
-  for (const Samples& visit : samples) bytes += 64 + visit.us.size() * sizeof(double);
+  for (const Samples& visit : samples) bytes += 96 + visit.us.size() * sizeof(double);
   return bytes;
 }
 
@@ -187,6 +187,11 @@ std::string EncodeExecution(const Execution& execution) {
     Put(bytes, samples.clock_mhz);
     Put(bytes, static_cast<std::uint32_t>(samples.us.size()));
     for (const double us : samples.us) Put(bytes, us);
+    Put(bytes, samples.conditions.clock_reasons);
+    Put(bytes, samples.conditions.memory_mhz);
+    Put(bytes, samples.conditions.temperature_c);
+    Put(bytes, samples.conditions.power_w);
+    Put(bytes, samples.conditions.foreign_processes);
   }
   Put(bytes, static_cast<std::uint32_t>(execution.notes.size()));
   for (const std::string& note : execution.notes) {
@@ -223,6 +228,12 @@ Result<Execution> DecodeExecution(std::string_view payload) {
     if (cursor.ran_short()) break;
     samples.us.resize(us_count);
     if (us_count > 0) std::memcpy(samples.us.data(), us.data(), us.size());
+    samples.conditions.clock_reasons = cursor.Take<std::uint64_t>();
+    samples.conditions.memory_mhz = cursor.Take<std::uint32_t>();
+    samples.conditions.temperature_c = cursor.Take<std::uint32_t>();
+    samples.conditions.power_w = cursor.Take<double>();
+    samples.conditions.foreign_processes = cursor.Take<std::uint32_t>();
+    if (cursor.ran_short()) break;
     execution.samples.push_back(std::move(samples));
   }
   const auto notes = cursor.Take<std::uint32_t>();

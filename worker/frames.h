@@ -7,7 +7,9 @@
 //   'S'     := stage u8, role u8
 //   'R'     := size u32, EncodeReport, samples, notes
 //   samples := count u32, sample...
-//   sample  := round u32, recorded u8, role u8, input_set u32, clock_mhz f64, count u32, us f64...
+//   sample  := round u32, recorded u8, role u8, input_set u32, clock_mhz f64, count u32, us f64...,
+//              conditions
+//   conditions := clock_reasons u64, memory_mhz u32, temperature_c u32, power_w f64, foreign u32
 //   notes   := count u32, (size u32, text)...
 //   'E'     := text
 //   'O'     := EncodeOrder

@@ -173,6 +173,14 @@ nlohmann::json GenerationJson(const GenerationRecord& record, const TrackSpec& s
     }
   }
   json["seconds"] = seconds;
+  if (!record.reports.empty() && record.reports.back().conditions != DeviceConditions{}) {
+    const DeviceConditions& seen = record.reports.back().conditions;
+    json["conditions"] = {{"clock_reasons", seen.clock_reasons},
+                          {"memory_mhz", seen.memory_mhz},
+                          {"temperature_c", seen.temperature_c},
+                          {"power_w", seen.power_w},
+                          {"foreign_processes", seen.foreign_processes}};
+  }
   return json;
 }
 

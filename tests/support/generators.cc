@@ -670,6 +670,9 @@ rc::Gen<Report> AnyReport() {
     report.evidence = *AnyDigest();
     report.toolchain = *AnyLine();
     report.data_exhausted = *arbitrary<bool>();
+    report.conditions = {*AnyInteger<std::uint64_t>(), *AnyInteger<std::uint32_t>(),
+                         *AnyInteger<std::uint32_t>(), *NotNegative(),
+                         *AnyInteger<std::uint32_t>()};
     return report;
   });
 }

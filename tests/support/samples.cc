@@ -164,6 +164,7 @@ Report SampleReport() {
   report.evidence = Sha256("evidence");
   report.toolchain = "g++ 12.2.0";
   report.data_exhausted = true;
+  report.conditions = {0x44, 3201, 61, 412.5, 1};
   return report;
 }
 

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <map>
 #include <optional>
-#include <set>
+#include <utility>
 
 #include "worker/device/cuda/builder.h"
 #include "worker/device/cuda/cuda_facts.h"
@@ -146,6 +146,14 @@ Status Validate(const Order& order, const std::vector<Instrument>& instruments) 
   return {};
 }
 
+// The highest of what visits have seen.
+void Take(const DeviceConditions& seen, DeviceConditions& all) {
+  all.clock_reasons |= seen.clock_reasons;
+  all.memory_mhz = std::max(all.memory_mhz, seen.memory_mhz);
+  all.temperature_c = std::max(all.temperature_c, seen.temperature_c);
+  all.power_w = std::max(all.power_w, seen.power_w);
+}
+
 // What an order needs of one arm to call it.
 struct LoadedArm {
   CudaUnit unit;
@@ -188,6 +196,7 @@ class CudaDevice final : public Device {
                       std::vector<LoadedArm>& arms);
   Outcome OutcomeOf(DriverStatus status, ArmRole role, const std::string& doing) const;
   void BlameGpu(Outcome& outcome) const;
+  void LookForOthers(Execution& execution);
   void JudgeClocks(Execution& execution) const;
 
   const std::unique_ptr<Driver> driver_;
@@ -203,16 +212,22 @@ class CudaDevice final : public Device {
   std::unique_ptr<GpuBench> bench_;
   Digest bench_key_;
   std::map<std::pair<Digest, Digest>, CheckFacts> passed_;  // by (object, CheckKey)
-  std::uint64_t reasons_ = 0;                               // of all visits of the order at hand
-  std::vector<HeaderText> headers_;                         // of the last order: a hint brings none
+  // Of the last order, once there was one: a hint brings none.
+  std::optional<std::vector<HeaderText>> headers_;
+  std::optional<pawl::Prepare> early_hint_;  // came before the first order
+  std::vector<std::uint32_t> told_others_;   // processes that the log knows of
 };
 
 void CudaDevice::Prepare(const pawl::Prepare& hint) {
   if (hint.backend != "cuda" || hint.launches.size() != hint.sources.size()) return;
+  if (!headers_) {
+    early_hint_ = hint;
+    return;
+  }
   std::vector<CudaUnit> units;
   for (std::size_t i = 0; i < hint.sources.size(); ++i) {
-    units.push_back(KernelUnitFor(hint.sources[i], headers_, {hint.launches[i]}, hint.build_options,
-                                  gpu_->properties().capability));
+    units.push_back(KernelUnitFor(hint.sources[i], *headers_, {hint.launches[i]},
+                                  hint.build_options, gpu_->properties().capability));
   }
   builder_->Hint(std::move(units));
 }
@@ -222,8 +237,8 @@ Result<Execution> CudaDevice::Execute(const Order& order, const Progress& progre
   Execution execution;
   execution.report.toolchain = facts_.toolchain;
   std::vector<LoadedArm> arms(order.arms.size());
-  reasons_ = 0;
   headers_ = order.headers;
+  if (early_hint_) Prepare(*std::exchange(early_hint_, std::nullopt));
   Stopwatch watch;
   Result<bool> go_on = Build(order, progress, execution, arms);
   execution.report.build_seconds = watch.Lap();
@@ -249,6 +264,7 @@ Result<Execution> CudaDevice::Execute(const Order& order, const Progress& progre
   if (go_on && *go_on && !order.rounds.empty()) {
     go_on = Rounds(order, progress, execution, arms);
     execution.report.run_seconds = watch.Lap();
+    LookForOthers(execution);
   }
   if (!go_on) return go_on.error();
   if (*go_on) JudgeClocks(execution);
@@ -431,8 +447,10 @@ Result<bool> CudaDevice::Rounds(const Order& order, const Progress& progress, Ex
         return false;
       }
       if (!visit.problem.empty()) return Error{"cuda: " + visit.problem, Advice::kRetry};
+      DeviceConditions seen;
       if (handle_ != nullptr) {
-        reasons_ |= nvml_->ClockReasons(handle_).value_or(0);
+        seen = nvml_->Read(handle_);
+        Take(seen, execution.report.conditions);
         if (visit.clock_mhz <= 0) visit.clock_mhz = nvml_->SmMhz(handle_).value_or(0);
       }
       CheckFacts& facts = execution.report.checks[planned.arm];
@@ -440,8 +458,8 @@ Result<bool> CudaDevice::Rounds(const Order& order, const Progress& progress, Ex
       facts.wrong += visit.check.wrong;
       facts.max_abs_error = std::max(facts.max_abs_error, visit.check.max_abs_error);
       medians.visits.push_back({planned.arm, planned.input_set, Median(visit.us), visit.clock_mhz});
-      execution.samples.push_back(
-          {round, plan.recorded, role, planned.input_set, visit.clock_mhz, std::move(visit.us)});
+      execution.samples.push_back({round, plan.recorded, role, planned.input_set, visit.clock_mhz,
+                                   std::move(visit.us), seen});
       if (visit.check.passed) continue;
       facts.passed = false;
       facts.detail = visit.check.detail + " (after the last timed iteration of a visit, round " +
@@ -454,9 +472,23 @@ Result<bool> CudaDevice::Rounds(const Order& order, const Progress& progress, Ex
   return true;
 }
 
+// Another's kernels take turns with ours on the GPU: said in the report, and once in the log.
+void CudaDevice::LookForOthers(Execution& execution) {
+  if (handle_ == nullptr) return;
+  const std::vector<std::uint32_t> others =
+      nvml_->ForeignProcesses(handle_, static_cast<std::uint32_t>(::getpid()));
+  execution.report.conditions.foreign_processes = static_cast<std::uint32_t>(others.size());
+  if (others.empty() || others == told_others_) return;
+  told_others_ = others;
+  std::string pids;
+  for (const std::uint32_t pid : others) pids += (pids.empty() ? "" : ",") + std::to_string(pid);
+  execution.notes.push_back("event=foreign_processes gpu=" + facts_.uuid + " pids=" + pids);
+}
+
 // Rounds whose clocks a throttle has moved say nothing about the arms.
 void CudaDevice::JudgeClocks(Execution& execution) const {
-  if ((reasons_ & kThrottles) == 0) return;
+  const std::uint64_t reasons = execution.report.conditions.clock_reasons & kThrottles;
+  if (reasons == 0) return;
   double lowest = 0, highest = 0;
   for (const RoundMedians& round : execution.report.rounds) {
     for (const VisitMedian& visit : round.visits) {
@@ -469,7 +501,7 @@ void CudaDevice::JudgeClocks(Execution& execution) const {
   execution.report.outcome = {OutcomeKind::kThrottled, std::nullopt,
                               "visits ran at " + std::to_string(static_cast<int>(lowest)) + " to " +
                                   std::to_string(static_cast<int>(highest)) +
-                                  " MHz: " + DescribeClockReasons(reasons_ & kThrottles)};
+                                  " MHz: " + DescribeClockReasons(reasons)};
 }
 
 // The cores for a GPU's measuring thread and for its compilers, out of those that may be used: the

@@ -101,17 +101,12 @@ std::optional<std::uint32_t> Nvml::MaxSmMhz(Handle gpu) const {
   return mhz;
 }
 
-std::optional<std::uint64_t> Nvml::ClockReasons(Handle gpu) const {
+DeviceConditions Nvml::Read(Handle gpu) const {
+  DeviceConditions conditions;
+  conditions.memory_mhz = Clock(gpu, kMemoryClock).value_or(0);
   unsigned long long reasons = 0;
-  if (reasons_ == nullptr || reasons_(gpu, &reasons) != kSuccess) return std::nullopt;
-  return reasons;
-}
-
-GpuConditions Nvml::Read(Handle gpu) const {
-  GpuConditions conditions;
-  conditions.sm_mhz = Clock(gpu, kSmClock);
-  conditions.memory_mhz = Clock(gpu, kMemoryClock);
-  conditions.clock_reasons = ClockReasons(gpu);
+  if (reasons_ != nullptr && reasons_(gpu, &reasons) == kSuccess)
+    conditions.clock_reasons = reasons;
   unsigned value = 0;
   if (temperature_ != nullptr && temperature_(gpu, kGpuSensor, &value) == kSuccess) {
     conditions.temperature_c = value;

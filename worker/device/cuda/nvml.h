@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "schema/report.h"
 #include "schema/result.h"
 #include "worker/device/cuda/library.h"
 
@@ -22,14 +23,6 @@ inline constexpr std::uint64_t kClockReasonHwThermal = 0x40;
 inline constexpr std::uint64_t kClockReasonHwPowerBrake = 0x80;
 // "hw thermal slowdown, sw power cap"; "none".
 std::string DescribeClockReasons(std::uint64_t reasons);
-
-struct GpuConditions {
-  std::optional<std::uint32_t> sm_mhz;
-  std::optional<std::uint32_t> memory_mhz;
-  std::optional<std::uint64_t> clock_reasons;
-  std::optional<std::uint32_t> temperature_c;
-  std::optional<double> power_w;
-};
 
 class Nvml {
  public:
@@ -47,8 +40,8 @@ class Nvml {
 
   std::optional<std::uint32_t> SmMhz(Handle gpu) const;
   std::optional<std::uint32_t> MaxSmMhz(Handle gpu) const;
-  std::optional<std::uint64_t> ClockReasons(Handle gpu) const;
-  GpuConditions Read(Handle gpu) const;
+  // All but foreign processes.
+  DeviceConditions Read(Handle gpu) const;
   // Other processes than `own` that compute on it.
   std::vector<std::uint32_t> ForeignProcesses(Handle gpu, std::uint32_t own) const;
 
