@@ -226,9 +226,9 @@ class AgentWorld : public ::testing::Test {
     order.backend = "host";
     order.operation = "matmul";
     order.device_model = "a CPU";
-    order.arms = {Arm{ArmRole::kCommitted, "committed", {}, std::nullopt, {}},
-                  Arm{ArmRole::kCandidate, "candidate", {}, std::nullopt, {}},
-                  Arm{ArmRole::kIncumbent, "incumbent", {}, std::nullopt, {}}};
+    order.arms = {Arm{ArmRole::kCommitted, "committed", {}, std::nullopt, {}, {}},
+                  Arm{ArmRole::kCandidate, "candidate", {}, std::nullopt, {}, {}},
+                  Arm{ArmRole::kIncumbent, "incumbent", {}, std::nullopt, {}, {}}};
     order.rounds = {RoundPlan{true, {{0, 0}, {1, 0}, {2, 0}}}};
     order.input_seeds = {1};
     order.deadlines = Deadlines{20'000, 10'000, 5'000};

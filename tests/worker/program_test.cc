@@ -145,7 +145,7 @@ class WorkerProgram : public ::testing::Test {
     order.operation = "gemm";
     order.device_model = "RTX 2080 Ti";
     for (const ArmRole role : {ArmRole::kCommitted, ArmRole::kCandidate, ArmRole::kIncumbent}) {
-      order.arms.push_back(Arm{role, std::string(Name(role)), configuration, std::nullopt, {}});
+      order.arms.push_back(Arm{role, std::string(Name(role)), configuration, std::nullopt, {}, {}});
     }
     order.input_seeds = {1};
     order.rounds = {RoundPlan{true, {{0, 0}, {1, 0}, {2, 0}}}};

@@ -54,9 +54,9 @@ inline Order MeasureOrder(const Configuration& candidate, const Configuration& i
   order.scalars = {{"m", 1024}, {"n", 1024}, {"k", 1024}};
   order.buffers = {Buffer{"A", DType::kF32, BufferRole::kInput, {1024, 1024}, {}},
                    Buffer{"C", DType::kF32, BufferRole::kOutput, {1024, 1024}, {}}};
-  order.arms = {Arm{ArmRole::kCommitted, "committed", {}, std::nullopt, {}},
-                Arm{ArmRole::kCandidate, "candidate", candidate, std::nullopt, {}},
-                Arm{ArmRole::kIncumbent, "incumbent", incumbent, std::nullopt, {}}};
+  order.arms = {Arm{ArmRole::kCommitted, "committed", {}, std::nullopt, {}, {}},
+                Arm{ArmRole::kCandidate, "candidate", candidate, std::nullopt, {}, {}},
+                Arm{ArmRole::kIncumbent, "incumbent", incumbent, std::nullopt, {}, {}}};
   order.rounds = std::move(rounds);
   return order;
 }
