@@ -39,7 +39,7 @@ name     = "partial"
 dtype    = "f32"
 elements = "rows * block.n"
 )";
-  structure.replace(structure.find("source = \"chunk.cc\"\nkernel = \"saxpy_chunk\"\n"), 41,
+  structure.replace(structure.find("source = \"chunk.cc\"\nkernel = \"saxpy_chunk\"\n"), 43,
                     "source = \"chunk.cu\"\n");
   files["cuda/chunk.toml"] = structure + launches;
   files["cuda/chunk.cu"] =

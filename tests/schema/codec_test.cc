@@ -49,6 +49,7 @@ TEST(Codec, GivesOrderReportAndSnapshotBack) {
   EXPECT_ROUND_TRIP(Order, SampleOrder());
   EXPECT_ROUND_TRIP(Order, test::SampleAudit());
   EXPECT_ROUND_TRIP(Report, SampleReport());
+  EXPECT_ROUND_TRIP(Report, test::SampleGpuReport());
   EXPECT_ROUND_TRIP(Snapshot, SampleSnapshot());
 }
 
@@ -65,10 +66,12 @@ TEST(Codec, SamplesHaveOneOfEachKind) {
 // of orders and reports must not change. Set PAWL_WRITE_SAMPLES=1 to write the files that are
 // missing.
 TEST(Codec, ReadsAndWritesTheBytesOfEarlierReleases) {
-  std::map<std::string, std::string> bytes = {{"order", EncodeOrder(SampleOrder())},
-                                              {"order_audit", EncodeOrder(test::SampleAudit())},
-                                              {"snapshot", EncodeSnapshot(SampleSnapshot())},
-                                              {"report", EncodeReport(SampleReport())}};
+  std::map<std::string, std::string> bytes = {
+      {"order", EncodeOrder(SampleOrder())},
+      {"order_audit", EncodeOrder(test::SampleAudit())},
+      {"snapshot", EncodeSnapshot(SampleSnapshot())},
+      {"report", EncodeReport(SampleReport())},
+      {"report_gpu", EncodeReport(test::SampleGpuReport())}};
   for (const auto& [name, message] : SampleMessages()) {
     bytes["message_" + name] = EncodeMessage(message);
   }

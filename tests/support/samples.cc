@@ -164,6 +164,11 @@ Report SampleReport() {
   report.evidence = Sha256("evidence");
   report.toolchain = "g++ 12.2.0";
   report.data_exhausted = true;
+  return report;
+}
+
+Report SampleGpuReport() {
+  Report report = SampleReport();
   report.conditions = {0x44, 3201, 61, 412.5, 1};
   return report;
 }

@@ -18,6 +18,7 @@ Configuration SampleConfiguration();  // a knob of each type
 Order SampleOrder();                  // a matmul on the host: three arms, two of one source
 Order SampleAudit();                  // of a cuda kernel: a memset, two launches, scratch, headers
 Report SampleReport();                // that answers it
+Report SampleGpuReport();             // the same, with what its GPU went through
 TrackSpec SampleSpec();
 TrackState SampleTrack();
 Snapshot SampleSnapshot();
