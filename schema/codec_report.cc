@@ -130,6 +130,12 @@ DeviceFacts ReadDevice(wire::DeviceFacts::Reader in, const Place& at) {
   return value;
 }
 
+void WriteCapture(const Capture& value, wire::Capture::Builder out) {
+  out.setArm(value.arm);
+  out.setInstrument(static_cast<wire::Instrument>(value.instrument));
+  out.setMedianUs(value.median_us);
+}
+
 void WriteConditions(const DeviceConditions& value, wire::DeviceConditions::Builder out) {
   out.setClockReasons(value.clock_reasons);
   out.setMemoryMhz(value.memory_mhz);
@@ -175,6 +181,7 @@ void WriteReport(const Report& value, wire::Report::Builder out) {
   if (value.conditions != DeviceConditions{}) {
     WriteConditions(value.conditions, out.initConditions());
   }
+  WriteList(value.captures, out.initCaptures(Size(value.captures.size())), WriteCapture);
 }
 
 Report ReadReport(wire::Report::Reader in, const Place& at) {
@@ -216,6 +223,16 @@ Report ReadReport(wire::Report::Reader in, const Place& at) {
   value.toolchain = (at / "toolchain").Line(in.getToolchain());
   value.data_exhausted = in.getDataExhausted();
   value.conditions = ReadConditions(in.getConditions(), at / "conditions");
+  value.captures =
+      ReadList(in.getCaptures(), at / "captures", 0, kMaxArms,
+               [&](wire::Capture::Reader capture, const Place& place) {
+                 Capture taken;
+                 taken.arm = (place / "arm").Index(capture.getArm(), value.arms.size(), "arms");
+                 taken.instrument =
+                     (place / "instrument").Known(capture.getInstrument(), Instrument::kGraphTime);
+                 taken.median_us = (place / "median_us").Positive(capture.getMedianUs());
+                 return taken;
+               });
   return value;
 }
 

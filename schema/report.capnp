@@ -66,6 +66,12 @@ struct DeviceFacts {
   needsSource @9 :Bool;
 }
 
+struct Capture {
+  arm @0 :UInt32;
+  instrument @1 :Order.Instrument;
+  medianUs @2 :Float64;
+}
+
 struct DeviceConditions {
   clockReasons @0 :UInt64;
   memoryMhz @1 :UInt32;
@@ -101,4 +107,5 @@ struct Report {
   toolchain @19 :Text;
   dataExhausted @20 :Bool;
   conditions @21 :DeviceConditions;
+  captures @22 :List(Capture);
 }

@@ -76,6 +76,16 @@ struct RoundMedians {
   bool operator==(const RoundMedians&) const = default;
 };
 
+// An arm's time by another instrument than the order's, in a pass of its own after the rounds:
+// recorded, never judged.
+struct Capture {
+  std::uint32_t arm = 0;  // into the order's arms
+  Instrument instrument = Instrument::kKernelTime;
+  double median_us = 0;
+
+  bool operator==(const Capture&) const = default;
+};
+
 // A GPU while the rounds ran, as its driver tells it: the highest that any visit saw. What it does not
 // tell is 0.
 struct DeviceConditions {
@@ -124,6 +134,7 @@ struct Report {
   std::string toolchain;
   bool data_exhausted = false;       // the replay of a ledger is at its end
   DeviceConditions conditions;       // of a GPU; all 0 otherwise
+  std::vector<Capture> captures;     // of a candidate that may be kept, and of a confirmation
 
   bool operator==(const Report&) const = default;
 };

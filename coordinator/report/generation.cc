@@ -173,6 +173,12 @@ nlohmann::json GenerationJson(const GenerationRecord& record, const TrackSpec& s
     }
   }
   json["seconds"] = seconds;
+  for (const Report& report : record.reports) {
+    for (const Capture& capture : report.captures) {
+      json["captures_us"][std::string(Name(capture.instrument))]
+          [std::string(Name(report.arms[capture.arm]))] = capture.median_us;
+    }
+  }
   if (!record.reports.empty() && record.reports.back().conditions != DeviceConditions{}) {
     const DeviceConditions& seen = record.reports.back().conditions;
     json["conditions"] = {{"clock_reasons", seen.clock_reasons},

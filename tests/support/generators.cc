@@ -673,6 +673,11 @@ rc::Gen<Report> AnyReport() {
     report.conditions = {*AnyInteger<std::uint64_t>(), *AnyInteger<std::uint32_t>(),
                          *AnyInteger<std::uint32_t>(), *NotNegative(),
                          *AnyInteger<std::uint32_t>()};
+    report.captures.resize(*Within<std::size_t>(0, 3));
+    for (Capture& capture : report.captures) {
+      capture = {*Within<std::uint32_t>(0, static_cast<std::uint32_t>(report.arms.size() - 1)),
+                 *UpTo(Instrument::kGraphTime), *AnyPositive()};
+    }
     return report;
   });
 }

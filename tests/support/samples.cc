@@ -170,6 +170,7 @@ Report SampleReport() {
 Report SampleGpuReport() {
   Report report = SampleReport();
   report.conditions = {0x44, 3201, 61, 412.5, 1};
+  report.captures = {{1, Instrument::kKernelTime, 638.5}};
   return report;
 }
 

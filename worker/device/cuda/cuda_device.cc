@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "worker/device/cuda/builder.h"
+#include "worker/device/cuda/core_share.h"
 #include "worker/device/cuda/cuda_facts.h"
 #include "worker/device/cuda/cupti.h"
 #include "worker/device/cuda/driver.h"
@@ -19,6 +20,7 @@
 #include "worker/device/cuda/gpu_input_sets.h"
 #include "worker/device/cuda/gpu_tools.h"
 #include "worker/device/cuda/nvml.h"
+#include "worker/device/cuda/order_rules.h"
 #include "worker/device/cuda/source_text.h"
 #include "worker/device/median.h"
 #include "worker/object_cache.h"
@@ -27,11 +29,12 @@ namespace pawl {
 namespace {
 
 constexpr std::size_t kMaxLogBytes = 4096;
-constexpr std::size_t kMaxArguments = 64;
 constexpr std::uint64_t kThrottles = kClockReasonHwSlowdown | kClockReasonHwThermal |
                                      kClockReasonSwThermal | kClockReasonHwPowerBrake;
 // A visit is void when a throttle is on and its clock is this far below the order's highest.
 constexpr double kClockDrop = 0.03;
+// A candidate's share of the incumbent's time below which a policy may keep it.
+constexpr double kWorthCapturing = 0.995;
 
 class Stopwatch {
  public:
@@ -45,106 +48,6 @@ class Stopwatch {
  private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
-
-// What a check's outcome depends on, beside the object and the launches.
-Digest CheckKey(const Order& order, const Arm& arm) {
-  Hasher hasher;
-  const double bounds[] = {order.check.rtol, order.check.atol};
-  hasher.Field("cuda check 1").Field(order.sources[*order.check.reference].digest.Hex());
-  hasher.Field({reinterpret_cast<const char*>(bounds), sizeof bounds});
-  for (const Buffer& buffer : order.buffers) {
-    const double fill[] = {buffer.fill.a, buffer.fill.b};
-    hasher.Field(buffer.name).Field(Name(buffer.dtype));
-    hasher.Field(buffer.role == BufferRole::kInput ? "input" : "output");
-    hasher.Field(std::to_string(static_cast<int>(buffer.fill.kind)));
-    hasher.Field({reinterpret_cast<const char*>(fill), sizeof fill});
-    for (const std::int64_t extent : buffer.extents) hasher.Field(std::to_string(extent));
-  }
-  for (const Scalar& scalar : order.scalars) hasher.Field(std::to_string(scalar.value));
-  for (const std::uint64_t seed : order.input_seeds) hasher.Field(std::to_string(seed));
-  hasher.Field(std::to_string(order.check.hidden_seed));
-  for (const Launch& launch : arm.launches) {
-    hasher.Field(launch.kernel).Field(std::to_string(launch.byte));
-    for (const auto* sides : {&launch.grid, &launch.block, &launch.cluster}) {
-      for (const std::uint32_t side : *sides) hasher.Field(std::to_string(side));
-    }
-    hasher.Field(std::to_string(launch.dynamic_shared_bytes));
-    for (const Argument& argument : launch.arguments) {
-      hasher.Field(std::to_string(static_cast<int>(argument.kind)));
-      hasher.Field(std::to_string(argument.index));
-    }
-  }
-  for (const Scratch& scratch : arm.scratch) hasher.Field(std::to_string(scratch.elements));
-  return hasher.Finish();
-}
-
-Status ValidateArguments(const Order& order, const Arm& arm, const Launch& launch) {
-  const auto refuse = [&](const std::string& what) {
-    return Error{"cuda: arm " + arm.label + what, Advice::kReject};
-  };
-  if (launch.arguments.size() > kMaxArguments) {
-    return refuse(" has a launch of " + std::to_string(launch.arguments.size()) + " arguments, " +
-                  std::to_string(kMaxArguments) + " are the most");
-  }
-  for (const Argument& argument : launch.arguments) {
-    std::size_t count = 0;
-    switch (argument.kind) {
-      case Argument::Kind::kBuffer:
-        count = order.buffers.size();
-        break;
-      case Argument::Kind::kScalar:
-        count = order.scalars.size();
-        break;
-      case Argument::Kind::kScratch:
-        count = arm.scratch.size();
-        break;
-    }
-    if (argument.index >= count) return refuse(" has an argument out of range");
-  }
-  if (launch.kind == LaunchKind::kMemset &&
-      (launch.arguments.size() != 1 || launch.arguments[0].kind == Argument::Kind::kScalar)) {
-    return refuse(" has a fill of something that is no memory");
-  }
-  return {};
-}
-
-Status Validate(const Order& order, const std::vector<Instrument>& instruments) {
-  const auto refuse = [](const std::string& what) {
-    return Error{"cuda: " + what, Advice::kReject};
-  };
-  if (order.backend != "cuda") {
-    return refuse("an order for the backend '" + order.backend + "', this device runs 'cuda'");
-  }
-  const bool timed = !order.rounds.empty();
-  if (timed && std::find(instruments.begin(), instruments.end(), order.timing.instrument) ==
-                   instruments.end()) {
-    std::string have;
-    for (const Instrument instrument : instruments) {
-      have += (have.empty() ? "" : ", ") + std::string(Name(instrument));
-    }
-    return refuse("no instrument " + std::string(Name(order.timing.instrument)) +
-                  " (have: " + have + ")");
-  }
-  if (timed && order.timing.iterations == 0) return refuse("an order with no timed iterations");
-  for (const Arm& arm : order.arms) {
-    if (!arm.source || *arm.source >= order.sources.size() || arm.launches.empty()) {
-      return refuse("arm " + arm.label +
-                    " has no source or no launch; only a replay can answer it");
-    }
-    for (const Launch& launch : arm.launches) {
-      if (Status valid = ValidateArguments(order, arm, launch); !valid) return valid;
-    }
-  }
-  for (const RoundPlan& round : order.rounds) {
-    for (const VisitPlan& visit : round.visits) {
-      if (visit.arm >= order.arms.size() || visit.input_set >= order.input_seeds.size()) {
-        return refuse("a visit of arm " + std::to_string(visit.arm) + " on input set " +
-                      std::to_string(visit.input_set) + ", which the order does not have");
-      }
-    }
-  }
-  return {};
-}
 
 // The highest of what visits have seen.
 void Take(const DeviceConditions& seen, DeviceConditions& all) {
@@ -197,6 +100,9 @@ class CudaDevice final : public Device {
   Outcome OutcomeOf(DriverStatus status, ArmRole role, const std::string& doing) const;
   void BlameGpu(Outcome& outcome) const;
   void LookForOthers(Execution& execution);
+  bool WorthCapturing(const Order& order, const Report& report) const;
+  Result<bool> TakeCaptures(const Order& order, const Progress& progress, Execution& execution,
+                            std::vector<LoadedArm>& arms);
   void JudgeClocks(Execution& execution) const;
 
   const std::unique_ptr<Driver> driver_;
@@ -233,7 +139,7 @@ void CudaDevice::Prepare(const pawl::Prepare& hint) {
 }
 
 Result<Execution> CudaDevice::Execute(const Order& order, const Progress& progress) {
-  if (Status valid = Validate(order, facts_.instruments); !valid) return valid.error();
+  if (Status valid = ValidateCudaOrder(order, facts_.instruments); !valid) return valid.error();
   Execution execution;
   execution.report.toolchain = facts_.toolchain;
   std::vector<LoadedArm> arms(order.arms.size());
@@ -265,6 +171,9 @@ Result<Execution> CudaDevice::Execute(const Order& order, const Progress& progre
     go_on = Rounds(order, progress, execution, arms);
     execution.report.run_seconds = watch.Lap();
     LookForOthers(execution);
+    if (go_on && *go_on && WorthCapturing(order, execution.report)) {
+      go_on = TakeCaptures(order, progress, execution, arms);
+    }
   }
   if (!go_on) return go_on.error();
   if (*go_on) JudgeClocks(execution);
@@ -374,7 +283,7 @@ Result<bool> CudaDevice::Check(const Order& order, const Progress& progress, Exe
   sets.push_back(bench_->sets().hidden.get());
   for (std::size_t i = 0; i < arms.size(); ++i) {
     const ArmRole role = order.arms[i].role;
-    const std::pair<Digest, Digest> key(arms[i].built.digest, CheckKey(order, order.arms[i]));
+    const std::pair<Digest, Digest> key(arms[i].built.digest, CudaCheckKey(order, order.arms[i]));
     const auto before = passed_.find(key);
     if (role != ArmRole::kCandidate && before != passed_.end()) {
       execution.report.checks.push_back(before->second);
@@ -441,7 +350,8 @@ Result<bool> CudaDevice::Rounds(const Order& order, const Progress& progress, Ex
       const ArmRole role = order.arms[planned.arm].role;
       LoadedArm& arm = arms[planned.arm];
       progress(Stage::kRun, role);
-      GpuVisit visit = bench_->Run(*arm.arm, planned.input_set, cupti_.get(), arm.graph_calls);
+      GpuVisit visit = bench_->Run(*arm.arm, planned.input_set, order.timing.instrument,
+                                   cupti_.get(), arm.graph_calls);
       if (!visit.status) {
         execution.report.outcome = OutcomeOf(visit.status, role, "while it was timed");
         return false;
@@ -468,6 +378,59 @@ Result<bool> CudaDevice::Rounds(const Order& order, const Progress& progress, Ex
       return false;
     }
     if (plan.recorded) execution.report.rounds.push_back(std::move(medians));
+  }
+  return true;
+}
+
+// Whether an order's arms are worth the second instrument: a candidate that may be kept, and what
+// is confirmed.
+bool CudaDevice::WorthCapturing(const Order& order, const Report& report) const {
+  const std::vector<Instrument>& have = facts_.instruments;
+  if (order.timing.instrument == Instrument::kKernelTime ||
+      std::find(have.begin(), have.end(), Instrument::kKernelTime) == have.end()) {
+    return false;
+  }
+  if (order.kind == OrderKind::kConfirm) return true;
+  std::vector<double> candidate, incumbent;
+  for (const RoundMedians& round : report.rounds) {
+    for (const VisitMedian& visit : round.visits) {
+      const ArmRole role = order.arms[visit.arm].role;
+      if (role == ArmRole::kCandidate) candidate.push_back(visit.median_us);
+      if (role == ArmRole::kIncumbent) incumbent.push_back(visit.median_us);
+    }
+  }
+  return !candidate.empty() && !incumbent.empty() &&
+         Median(candidate) < kWorthCapturing * Median(incumbent);
+}
+
+// After the rounds, since tracing changes what it traces. What cannot be captured is said in the
+// log and leaves the rounds as they are.
+Result<bool> CudaDevice::TakeCaptures(const Order& order, const Progress& progress,
+                                      Execution& execution, std::vector<LoadedArm>& arms) {
+  if (cupti_ == nullptr) {
+    Result<std::unique_ptr<Cupti>> cupti = Cupti::Open();
+    if (!cupti) {
+      execution.notes.push_back("event=no_capture why=\"" + cupti.error().message + "\"");
+      return true;
+    }
+    cupti_ = std::move(*cupti);
+  }
+  for (std::uint32_t i = 0; i < arms.size(); ++i) {
+    const ArmRole role = order.arms[i].role;
+    progress(Stage::kRun, role);
+    GpuVisit visit =
+        bench_->Run(*arms[i].arm, 0, Instrument::kKernelTime, cupti_.get(), arms[i].graph_calls);
+    if (!visit.status) {
+      execution.report.outcome = OutcomeOf(visit.status, role, "while it was traced");
+      return false;
+    }
+    if (!visit.problem.empty()) {
+      execution.notes.push_back("event=no_capture why=\"" + visit.problem + "\"");
+      return true;
+    }
+    if (const double us = Median(visit.us); us > 0) {
+      execution.report.captures.push_back({i, Instrument::kKernelTime, us});
+    }
   }
   return true;
 }
@@ -504,40 +467,6 @@ void CudaDevice::JudgeClocks(Execution& execution) const {
                                   " MHz: " + DescribeClockReasons(reasons)};
 }
 
-// The cores for a GPU's measuring thread and for its compilers, out of those that may be used: the
-// GPUs' own come first, one each.
-struct Cores {
-  std::optional<int> measuring;  // none: too few
-  std::vector<int> building;
-  std::uint32_t builders = 1;
-};
-
-Cores ShareCores(const std::vector<int>& wanted, std::size_t gpu, std::size_t gpus) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  std::vector<int> allowed;
-  if (::sched_getaffinity(0, sizeof set, &set) == 0) {
-    for (int core = 0; core < CPU_SETSIZE; ++core) {
-      const bool named =
-          wanted.empty() || std::find(wanted.begin(), wanted.end(), core) != wanted.end();
-      if (CPU_ISSET(core, &set) && named) allowed.push_back(core);
-    }
-  }
-  Cores cores;
-  // With cores of its own a worker shares them with nobody.
-  const std::size_t sharing = wanted.empty() ? std::max<std::size_t>(gpus, 1) : 1;
-  const std::size_t mine = wanted.empty() ? gpu : 0;
-  cores.building = allowed;
-  if (allowed.size() > sharing) {
-    cores.measuring = allowed[mine];
-    cores.building.erase(cores.building.begin(),
-                         cores.building.begin() + static_cast<std::ptrdiff_t>(sharing));
-  }
-  cores.builders =
-      static_cast<std::uint32_t>(std::max<std::size_t>(cores.building.size() / sharing, 1));
-  return cores;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Device>> OpenCuda(const std::string& which, const DeviceOptions& options) {
@@ -557,7 +486,7 @@ Result<std::unique_ptr<Device>> OpenCuda(const std::string& which, const DeviceO
     return Error{"cuda: no GPU '" + which + "' (have: " + (have.empty() ? "none" : have) + ")",
                  Advice::kReject};
   }
-  const Cores cores =
+  const CoreShare cores =
       ShareCores(options.cores, static_cast<std::size_t>(chosen->index), gpus->size());
   Result<std::unique_ptr<ObjectCache>> cache =
       ObjectCache::Open(options.cache, options.cache_bytes);

@@ -72,9 +72,10 @@ class GpuBench {
   // waited for a build runs slowly at first.
   DriverStatus Settle(const GpuArm& arm);
 
-  // Warm-up, then timed calls as the order's instrument wants them. `cupti`: for kernel_time, else
-  // null. `calls`: of a graph, found at an arm's first visit; 0 then.
-  GpuVisit Run(const GpuArm& arm, std::uint32_t input_set, Cupti* cupti, std::uint32_t& calls);
+  // Warm-up, then timed calls as the instrument wants them. `cupti`: for kernel_time, else null.
+  // `calls`: of a graph, found at an arm's first visit; 0 then.
+  GpuVisit Run(const GpuArm& arm, std::uint32_t input_set, Instrument instrument, Cupti* cupti,
+               std::uint32_t& calls);
 
  private:
   struct Copy {

@@ -51,15 +51,15 @@ DriverStatus GpuBench::Settle(const GpuArm& arm) {
   return {};
 }
 
-GpuVisit GpuBench::Run(const GpuArm& arm, std::uint32_t input_set, Cupti* cupti,
-                       std::uint32_t& calls) {
+GpuVisit GpuBench::Run(const GpuArm& arm, std::uint32_t input_set, Instrument instrument,
+                       Cupti* cupti, std::uint32_t& calls) {
   GpuVisit visit;
   const auto run = [&]() -> DriverStatus {
     PAWL_PASS(LoadInputs(*sets_.timed[input_set]));
     PAWL_PASS(PoisonOutputs(false));
     PAWL_PASS(tools_.ClearStamps());
     for (std::uint32_t i = 0; i < timing_.warmup; ++i) PAWL_PASS(CallNext(arm));
-    switch (timing_.instrument) {
+    switch (instrument) {
       case Instrument::kGraphTime:
         return GraphTime(arm, input_set, calls, visit);
       case Instrument::kKernelTime:
