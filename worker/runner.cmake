@@ -17,11 +17,13 @@ set_source_files_properties(device/compare.cc device/fill.cc device/host/clock.c
 
 # CUDA kernels on the CPU. The texts are what a kernel is compiled with.
 pawl_library(pawl_emulated_device
-  SOURCES device/emulated/emulated_device.cc device/emulated/emulator.cc device/emulated/kernel_object.cc
+  SOURCES device/emulated/emulated_device.cc device/emulated/emulator.cc device/emulated/gpu_compile.cc
+    device/emulated/kernel_object.cc
     device/emulated/limits.cc device/emulated/unit_text.cc device/emulated/watch.cc
-  HEADERS device/emulated/emulated_device.h device/emulated/emulator.h device/emulated/kernel_abi.h
+  HEADERS device/emulated/emulated_device.h device/emulated/emulator.h device/emulated/gpu_compile.h
+    device/emulated/kernel_abi.h
     device/emulated/kernel_object.h device/emulated/limits.h device/emulated/unit_text.h device/emulated/watch.h
-  LINK pawl_schema pawl_host_device LINK_PRIVATE Boost::context ${CMAKE_DL_LIBS})
+  LINK pawl_schema pawl_host_device pawl_cuda_device LINK_PRIVATE Boost::context ${CMAKE_DL_LIBS})
 pawl_text(pawl_emulated_device worker/device/emulated/kernel_abi.h emulated/kernel_abi.inc)
 pawl_text(pawl_emulated_device worker/device/emulated/shim/cuda.h emulated/cuda.inc)
 pawl_text(pawl_emulated_device worker/device/emulated/shim/pawl_emulated.h emulated/pawl_emulated.inc)

@@ -118,6 +118,8 @@ class Printer {
                              {"why", result.why},
                              {"elements", result.elements},
                              {"shared_bytes", result.build.shared_bytes},
+                             {"registers", result.build.registers},
+                             {"spill_bytes", result.build.spill_bytes},
                              {"seconds", result.seconds}};
       for (const Scalar& letter : item.shape) line["shape"][letter.name] = letter.value;
       std::printf("%s\n", line.dump().c_str());
@@ -168,6 +170,7 @@ class Printer {
                              {"passed", passed_},
                              {"failed", failed_},
                              {"refused", plan.refusals},
+                             {"toolchain", audit_.toolchain()},
                              {"seconds", seconds}};
       for (const auto& [about, refusal] : plan.refused) {
         line["refused_why"][about] = {{"count", refusal.count}, {"example", refusal.example}};
@@ -179,7 +182,7 @@ class Printer {
       std::printf("refused %llu: %s, such as %s\n", static_cast<unsigned long long>(refusal.count),
                   about.c_str(), refusal.example.c_str());
     }
-    std::printf("no source was compiled by NVRTC: registers and spills are not known\n");
+    if (!audit_.toolchain().empty()) std::printf("built by %s\n", audit_.toolchain().c_str());
     std::printf("%s  listed %zu, passed %zu, failed %zu, refused %llu in %s\n",
                 Paint(good ? "PASSED" : "FAILED", good ? Tone::kGood : Tone::kBad, colour_).c_str(),
                 listed, passed_, failed_, static_cast<unsigned long long>(plan.refusals),

@@ -238,6 +238,7 @@ AuditEffects Audit::OnMessage(const PeerId& peer, const Message& message, std::i
       return effects;
     }
     workers_[peer] = {hello->worker, 0, {}, now_ms};
+    if (toolchain_.empty()) toolchain_ = hello->device.toolchain;
     effects.send.push_back({peer, Welcome{id_, Epoch(1), kBeatMs, kLostMs}});
     return effects;
   }
@@ -350,7 +351,9 @@ void Audit::OnReport(AuditEffects& effects, const PeerId& peer, const Report& re
                                                 "this audit never asked for it", false}});
     return;
   }
-  effects.send.push_back({peer, Ack{key, digest, {}}});
+  // There is no ledger; the head says that this audit is where the report lies.
+  const LedgerHead head{id_, Seq(1), Sha256(id_.value)};
+  effects.send.push_back({peer, Ack{key, digest, head}});
   const bool held = std::find(worker.holds.begin(), worker.holds.end(), item) != worker.holds.end();
   std::erase(worker.holds, item);
   const OutcomeKind outcome = report.outcome.kind;

@@ -95,6 +95,8 @@ class Audit {
   std::size_t done() const { return done_; }
   std::size_t workers() const { return workers_.size(); }
   const AuditPlan& plan() const { return plan_; }
+  // Of the first worker: what compiled and checked; empty before there is one.
+  const std::string& toolchain() const { return toolchain_; }
 
   static constexpr std::uint32_t kBeatMs = 1'000;
   static constexpr std::uint32_t kLostMs = 20'000;
@@ -126,6 +128,7 @@ class Audit {
   std::vector<Tries> tries_;
   std::map<PeerId, Worker> workers_;
   std::size_t done_ = 0;
+  std::string toolchain_;
 };
 
 }  // namespace pawl

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <cstdlib>
+
 #include "tests/emulated/emulated_kernel.h"
 #include "worker/device/emulated/limits.h"
 #include "worker/device/emulated/unit_text.h"
@@ -103,6 +105,37 @@ TEST(EmulatedDevice, HoldsALaunchAgainstTheArchitecture) {
               "emulated:sm_89");
   EXPECT_EQ(report.outcome.kind, OutcomeKind::kLaunchFailed);
   EXPECT_THAT(report.outcome.detail, HasSubstr("200000 needed, 101376 allowed on sm_89"));
+}
+
+// With the stand-in of the CUDA device's tests, whose machine code is the source.
+TEST(EmulatedDevice, AsksNvrtcWhereItIsThere) {
+  ::setenv("PAWL_LIBNVRTC", PAWL_STANDIN_NVRTC, 1);
+  const DeviceFacts facts = DeviceNamed("emulated:sm_80").Facts();
+  EXPECT_THAT(facts.toolchain, HasSubstr("; NVRTC 13.0.42 (" PAWL_STANDIN_NVRTC ")"));
+  const Report right = Audited(Twice(), "emulated:sm_80");
+  EXPECT_EQ(right.outcome.kind, OutcomeKind::kMeasured) << right.outcome.detail;
+  EXPECT_GT(right.builds[0].registers, 0U);
+  const Report wrong = Audited(
+      OneKernel("kernel = \"one\"\n",
+                "extern \"C\" __global__ void one(const float* X, float* Y, long long n) {}\n"
+                "// PLEASE_FAIL\n"),
+      "emulated:sm_80");
+  EXPECT_EQ(wrong.outcome.kind, OutcomeKind::kBuildFailed);
+  EXPECT_THAT(wrong.outcome.detail, HasSubstr("NVRTC for sm_80: "));
+  EXPECT_THAT(DeviceNamed("emulated:sm_86").Facts().toolchain,
+              HasSubstr("which makes no code for sm_86"));
+  ::setenv("PAWL_LIBNVRTC", "/nonexistent/libnvrtc.so", 1);
+  EXPECT_THAT(DeviceNamed("emulated:sm_120").Facts().toolchain,
+              HasSubstr("; no NVRTC: no source is compiled for a GPU"));
+}
+
+TEST(EmulatedDevice, HasClustersWhereTheArchitectureHas) {
+  const Order order = OrderFor(LoadPackage("tests/data/planted_cuda/row_sum"), "leaves_cluster",
+                               "fault=false", {{"rows", 2}, {"width", 8}});
+  EXPECT_EQ(Audited(order, "emulated:sm_90").outcome.kind, OutcomeKind::kMeasured);
+  const Report report = Audited(order, "emulated:sm_89");
+  EXPECT_EQ(report.outcome.kind, OutcomeKind::kBuildFailed);
+  EXPECT_THAT(report.outcome.detail, HasSubstr("pawl::ClusterRank()"));
 }
 
 TEST(EmulatedDevice, SaysWhatDoesNotCompile) {

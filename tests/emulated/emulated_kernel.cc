@@ -1,6 +1,7 @@
 #include "tests/emulated/emulated_kernel.h"
 
 #include <gtest/gtest.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -38,6 +39,12 @@ DeviceOptions Options() {
   options.scratch = Folder() + "/scratch";
   options.cache = Folder() + "/cache";
   return options;
+}
+
+double CpuSeconds() {
+  timespec now;
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
 std::shared_ptr<const Operation> Kept(Result<Operation> operation) {
@@ -142,14 +149,16 @@ Ran RunLaunches(const Order& order, const RunOrder& run) {
 
   Ran ran;
   Emulator emulator(ranges);
+  const double start = CpuSeconds();
   for (std::size_t i = 0; i < arm.launches.size() && !ran.finding; ++i) {
     if (arm.launches[i].kind == LaunchKind::kMemset) {
       emulator.Memset(arm.launches[i]);
       continue;
     }
-    const std::optional<Found> found = emulator.Run(*kernel, arm.launches[i], i, scalars, run);
+    const std::optional<Finding> found = emulator.Run(*kernel, arm.launches[i], i, scalars, run);
     if (found) ran.finding = found->text;
   }
+  ran.seconds = CpuSeconds() - start;
   for (const GlobalRange& range : ranges) {
     std::vector<float>& values = ran.buffers[range.buffer.name];
     values.resize(range.bytes / sizeof(float));

@@ -33,6 +33,7 @@ Report Audited(const Order& order, const std::string& device = "emulated:sm_90")
 struct Ran {
   std::optional<std::string> finding;
   std::map<std::string, std::vector<float>> buffers;  // all of them, after the last launch
+  double seconds = 0;                                 // of CPU time, of the launches
 };
 // Inputs are filled from input seed 0; `order`: how blocks run.
 Ran RunLaunches(const Order& order, const RunOrder& run);

@@ -10,6 +10,7 @@
 
 #include "worker/device/compare.h"
 #include "worker/device/emulated/emulator.h"
+#include "worker/device/emulated/gpu_compile.h"
 #include "worker/device/emulated/kernel_object.h"
 #include "worker/device/emulated/limits.h"
 #include "worker/device/emulated/unit_text.h"
@@ -86,13 +87,14 @@ class EmulatedDevice final : public Device {
  public:
   EmulatedDevice(DeviceOptions options, SmLimits limits, bool watched, DeviceFacts facts,
                  std::unique_ptr<ObjectCache> cache, std::unique_ptr<Compiler> compiler,
-                 std::uint32_t cores)
+                 std::unique_ptr<GpuCompile> gpu_compile, std::uint32_t cores)
       : options_(std::move(options)),
         limits_(limits),
         watched_(watched),
         facts_(std::move(facts)),
         cache_(std::move(cache)),
         compiler_(std::move(compiler)),
+        gpu_compile_(std::move(gpu_compile)),
         sets_(*compiler_, *cache_, options_.scratch, cores) {}
 
   DeviceFacts Facts() const override { return facts_; }
@@ -112,7 +114,8 @@ class EmulatedDevice final : public Device {
   std::optional<std::string> Check(const Order& order, const Arm& arm, const Try& run,
                                    KernelObject& kernel, Memory& memory,
                                    std::vector<std::vector<std::byte>>& outputs, CheckFacts& facts);
-  std::string Text(const Found& found, const std::string& launch, const KernelObject& kernel) const;
+  std::string Text(const Finding& found, const std::string& launch,
+                   const KernelObject& kernel) const;
 
   const DeviceOptions options_;
   const SmLimits limits_;
@@ -120,6 +123,7 @@ class EmulatedDevice final : public Device {
   const DeviceFacts facts_;
   const std::unique_ptr<ObjectCache> cache_;
   const std::unique_ptr<Compiler> compiler_;
+  const std::unique_ptr<GpuCompile> gpu_compile_;
   InputSets sets_;
 };
 
@@ -166,7 +170,13 @@ Result<std::unique_ptr<KernelObject>> EmulatedDevice::Build(const Order& order, 
   auto kernel = KernelObject::Load(built->object, options_.scratch, kernels);
   if (!kernel && kernel.error().advice == Advice::kRetry) return kernel.error();
   if (kernel) facts.shared_bytes = (*kernel)->shared_bytes();
+  const std::optional<GpuCompile::Answer> gpu = gpu_compile_->Compile(order, arm);
+  if (gpu) {
+    facts.registers = gpu->use.registers;
+    facts.spill_bytes = gpu->use.spill_bytes;
+  }
   execution.report.builds.push_back(std::move(facts));
+  if (gpu && !gpu->problem.empty()) return failed(OutcomeKind::kBuildFailed, gpu->problem);
   if (!kernel) return failed(OutcomeKind::kLaunchFailed, kernel.error().message);
   for (const Launch& launch : arm.launches) {
     if (launch.kind != LaunchKind::kKernel) continue;
@@ -177,7 +187,7 @@ Result<std::unique_ptr<KernelObject>> EmulatedDevice::Build(const Order& order, 
   return kernel;
 }
 
-std::string EmulatedDevice::Text(const Found& found, const std::string& launch,
+std::string EmulatedDevice::Text(const Finding& found, const std::string& launch,
                                  const KernelObject& kernel) const {
   std::string where = kernel.LineOf(found.from);
   if (where.empty() && found.site.file != nullptr) {
@@ -208,7 +218,7 @@ std::optional<std::string> EmulatedDevice::Check(const Order& order, const Arm& 
       emulator.Memset(launch);
       continue;
     }
-    const std::optional<Found> found = emulator.Run(kernel, launch, i, scalars, run.order);
+    const std::optional<Finding> found = emulator.Run(kernel, launch, i, scalars, run.order);
     if (found) return Text(*found, launch.kernel, kernel);
   }
   const std::string kernels = arm.launches.back().kernel;
@@ -332,12 +342,13 @@ Result<std::unique_ptr<Device>> OpenEmulated(const std::string& argument,
   DeviceFacts facts;
   facts.kind = "emulated";
   facts.model = "emulated " + name + (watched ? "" : " (checks off)");
-  facts.toolchain = (*compiler)->version();
+  auto gpu_compile = std::make_unique<GpuCompile>(**cache, static_cast<int>(limits->sm));
+  facts.toolchain = (*compiler)->version() + "; " + gpu_compile->note();
   facts.backend = "cuda";
   facts.cores = 1;
   return std::unique_ptr<Device>(std::make_unique<EmulatedDevice>(
       options, *limits, watched, std::move(facts), std::move(*cache), std::move(*compiler),
-      machine.usable_cores));
+      std::move(gpu_compile), machine.usable_cores));
 }
 
 }  // namespace pawl

@@ -111,7 +111,7 @@ struct Emulator::State {
 
   context::fcontext_t scheduler = nullptr;
   Fiber* current = nullptr;
-  std::optional<Found> found;
+  std::optional<Finding> found;
 
   void MakeFibers(std::uint32_t count);
   void Start(Fiber& fiber);
@@ -579,11 +579,11 @@ void Emulator::State::Diagnose() {
                          ? "a warp operation that only some lanes of its mask reach: "
                          : "a barrier that only some threads reach: ";
   text += Where(*waiting) + ", " + (missing != nullptr ? Where(*missing) : "and nobody else");
-  found = Found{std::move(text), nullptr, waiting->site};
+  found = Finding{std::move(text), nullptr, waiting->site};
 }
 
 Emulator::Emulator(std::vector<GlobalRange> ranges)
-    : watch_([this](Found found) {
+    : watch_([this](Finding found) {
         state_->found = std::move(found);
         for (;;) state_->Yield();  // never resumed
       }),
@@ -617,13 +617,13 @@ void Emulator::Memset(const Launch& launch) {
   watch_.Memset(range);
 }
 
-std::optional<Found> Emulator::Run(KernelObject& kernel, const Launch& launch, std::size_t index,
-                                   const std::vector<std::int64_t>& scalars,
-                                   const RunOrder& order) {
+std::optional<Finding> Emulator::Run(KernelObject& kernel, const Launch& launch, std::size_t index,
+                                     const std::vector<std::int64_t>& scalars,
+                                     const RunOrder& order) {
   State& state = *state_;
   const std::uint32_t size = Volume(launch.cluster);
   if (Status provided = kernel.Provide(size); !provided) {
-    return Found{provided.error().message, nullptr, {}};
+    return Finding{provided.error().message, nullptr, {}};
   }
   state.kernel = &kernel;
   state.launch = &launch;

@@ -33,8 +33,8 @@ class Emulator {
   Emulator& operator=(const Emulator&) = delete;
 
   // What is wrong with it, or nothing. `index`: of the launch in its arm.
-  std::optional<Found> Run(KernelObject& kernel, const Launch& launch, std::size_t index,
-                           const std::vector<std::int64_t>& scalars, const RunOrder& order);
+  std::optional<Finding> Run(KernelObject& kernel, const Launch& launch, std::size_t index,
+                             const std::vector<std::int64_t>& scalars, const RunOrder& order);
   void Memset(const Launch& launch);
 
   const Watch& watch() const { return watch_; }

@@ -74,7 +74,7 @@ struct BlockMemory {
 };
 
 // Where something was found: a return address in the kernel's code, or a place in its source.
-struct Found {
+struct Finding {
   std::string text;
   const void* from = nullptr;
   PawlSite site{};
@@ -93,7 +93,7 @@ struct PendingCopy {
 class Watch {
  public:
   // `fail` takes the first finding and never returns: the thread that runs is at its end.
-  explicit Watch(std::function<void(Found)> fail) : fail_(std::move(fail)) {}
+  explicit Watch(std::function<void(Finding)> fail) : fail_(std::move(fail)) {}
 
   std::vector<GlobalRange> ranges;
   std::vector<BlockMemory> blocks;                 // by rank, of the running cluster
@@ -171,7 +171,7 @@ class Watch {
   std::string DescribeWho(std::uint16_t who, std::uint32_t epoch) const;
   std::uint16_t Me() const { return static_cast<std::uint16_t>(rank_ << 10 | thread_); }
 
-  const std::function<void(Found)> fail_;
+  const std::function<void(Finding)> fail_;
   // Of the thread that runs.
   std::uint32_t rank_ = 0;
   std::uint16_t thread_ = 0;

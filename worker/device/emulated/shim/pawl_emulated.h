@@ -21,11 +21,19 @@ PAWL_INLINE void CpAsyncWait() {
   pawl_hooks.copy_wait(pawl_hooks.machine, kLatest);
 }
 
+#if __CUDA_ARCH__ >= 900
 PAWL_INLINE unsigned ClusterRank() { return pawl_position.rank; }
 PAWL_INLINE void ClusterSync(PAWL_SITE) { pawl_hooks.cluster_sync(pawl_hooks.machine, {file, line}); }
 template <typename T>
 PAWL_INLINE T* MapShared(T* shared, unsigned rank, PAWL_SITE) {
   return static_cast<T*>(pawl_hooks.map_shared(pawl_hooks.machine, shared, rank, {file, line}));
 }
+#else
+// The architecture has no clusters.
+unsigned ClusterRank() = delete;
+void ClusterSync() = delete;
+template <typename T>
+T* MapShared(T* shared, unsigned rank) = delete;
+#endif
 
 }  // namespace pawl
