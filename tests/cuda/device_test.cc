@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <set>
@@ -9,6 +10,7 @@
 
 #include "tests/cuda/cuda_orders.h"
 #include "tests/cuda/standin_test.h"
+#include "worker/device/cuda/core_share.h"
 #include "worker/device/cuda/driver_api.h"
 
 namespace pawl {
@@ -63,6 +65,94 @@ TEST_F(CudaDeviceTest, TimesAGraphOfManyCallsFreeOfItsStart) {
     EXPECT_LT(visit.median_us, us * 1.002);
   }
   EXPECT_GE(execution.samples[0].us.size(), 4u);
+}
+
+TEST_F(CudaDeviceTest, CapturesTheTimeOfKernelsBesideACandidateThatMayBeKept) {
+  ::setenv("PAWL_LIBCUPTI", PAWL_STANDIN_CUPTI, 1);
+  Order order = CudaOrder("slow", "// slow\n");
+  order.timing.instrument = Instrument::kGraphTime;
+  EXPECT_TRUE(Run(*Open(), order).report.captures.empty()) << "slower: nothing to keep";
+  // The incumbent is the slow one now.
+  std::swap(order.arms[1].source, order.arms[2].source);
+  std::swap(order.arms[1].launches, order.arms[2].launches);
+  const std::vector<Capture> wanted = {{0, Instrument::kKernelTime, 10},
+                                       {1, Instrument::kKernelTime, 10},
+                                       {2, Instrument::kKernelTime, 50}};
+  EXPECT_EQ(Run(*Open(), order).report.captures, wanted);
+  ::setenv("PAWL_STANDIN_CUPTI", "drop", 1);
+  const Execution lost = Run(*Open(), order);
+  ::unsetenv("PAWL_STANDIN_CUPTI");
+  EXPECT_EQ(lost.report.outcome.kind, OutcomeKind::kMeasured);
+  EXPECT_TRUE(lost.report.captures.empty());
+  ASSERT_EQ(lost.notes.size(), 1u);
+  EXPECT_THAT(lost.notes[0], HasSubstr("CUPTI: 4 records where 5 were wanted, 1 dropped"));
+}
+
+TEST_F(CudaDeviceTest, TimesByKernelTimeAndSaysWhenRecordsAreLost) {
+  ::setenv("PAWL_LIBCUPTI", PAWL_STANDIN_CUPTI, 1);
+  Order order = CudaOrder("slow", "// slow\n");
+  order.timing.instrument = Instrument::kKernelTime;
+  const Execution execution = Run(*Open(), order);
+  ASSERT_EQ(execution.report.rounds.size(), 2u) << execution.report.outcome.detail;
+  for (const VisitMedian& visit : execution.report.rounds[0].visits) {
+    EXPECT_EQ(visit.median_us, visit.arm == 1 ? 50 : 10);
+  }
+  for (const char* told : {"drop", "refuse"}) {
+    ::setenv("PAWL_STANDIN_CUPTI", told, 1);
+    const Result<Execution> lost = Open()->Execute(order, [](Stage, ArmRole) {});
+    ::unsetenv("PAWL_STANDIN_CUPTI");
+    ASSERT_FALSE(lost) << told;
+    EXPECT_THAT(lost.error().message, HasSubstr("cuda: CUPTI: "));
+    EXPECT_EQ(lost.error().advice, Advice::kRetry);
+  }
+}
+
+TEST_F(CudaDeviceTest, RecordsWhatTheGpuWentThroughAndSetsNothing) {
+  ::setenv("PAWL_LIBNVML", PAWL_STANDIN_NVML_LIBRARY, 1);
+  ::setenv("PAWL_STANDIN_NVML", "reasons=4 pids=7,8", 1);
+  const Execution execution = Run(*Open(), CudaOrder("slow", "// slow\n"));
+  ::unsetenv("PAWL_STANDIN_NVML");
+  EXPECT_EQ(execution.report.conditions, (DeviceConditions{4, 3201, 61, 412.5, 2}));
+  EXPECT_EQ(execution.samples[0].conditions, (DeviceConditions{4, 3201, 61, 412.5, 0}));
+  ASSERT_EQ(execution.notes.size(), 1u);
+  EXPECT_THAT(execution.notes[0], HasSubstr("event=foreign_processes"));
+  EXPECT_THAT(execution.notes[0], HasSubstr("pids=7,8"));
+  // A throttle whose clocks held still has moved nothing.
+  ::setenv("PAWL_STANDIN_NVML", "reasons=64", 1);
+  EXPECT_EQ(Run(*Open(), CudaOrder("slow", "// slow\n")).report.outcome.kind,
+            OutcomeKind::kMeasured);
+  ::unsetenv("PAWL_STANDIN_NVML");
+
+  void* const library = ::dlopen(PAWL_STANDIN_NVML_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+  const auto asked = reinterpret_cast<const char* (*)()>(::dlsym(library, "standin_nvml_calls"));
+  EXPECT_THAT(asked(), HasSubstr("nvmlDeviceGetPowerUsage"));
+  EXPECT_THAT(asked(), Not(HasSubstr("Set")));
+  EXPECT_THAT(asked(), Not(HasSubstr("Reset")));
+}
+
+TEST(CoreShares, GiveEachGpuACoreAndTheCompilersTheRest) {
+  cpu_set_t before;
+  CPU_ZERO(&before);
+  ASSERT_EQ(::sched_getaffinity(0, sizeof before, &before), 0);
+  std::vector<int> allowed;
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &before)) allowed.push_back(core);
+  }
+  const CoreShare one = ShareCores({}, 0, 1);
+  if (allowed.size() > 1) {
+    EXPECT_EQ(one.measuring, allowed[0]);
+    EXPECT_EQ(one.building.size(), allowed.size() - 1);
+    EXPECT_EQ(one.builders, allowed.size() - 1);
+  }
+  // As many GPUs as cores: none has one to itself, and each builds on all.
+  const CoreShare many = ShareCores({}, 1, allowed.size());
+  EXPECT_EQ(many.measuring, std::nullopt);
+  EXPECT_EQ(many.building, allowed);
+  EXPECT_EQ(many.builders, 1u);
+  // Named ones are this worker's alone.
+  const CoreShare named = ShareCores({allowed[0]}, 3, 4);
+  EXPECT_EQ(named.building, std::vector<int>{allowed[0]});
+  EXPECT_TRUE(ShareCores({100'000}, 0, 1).building.empty());
 }
 
 TEST_F(CudaDeviceTest, RotatesOverCopiesForAColdCache) {
@@ -235,7 +325,8 @@ TEST_P(EveryCallFails, IsToldAndSurvived) {
   std::set<std::string> silent;
   std::uint64_t told = 0;
   // Calls come in runs of the same kind: each of the first ones, then some of each run.
-  for (std::uint64_t call = 1; call <= all; call += call < 50 ? 1 : std::max<std::uint64_t>(all / 70, 1)) {
+  for (std::uint64_t call = 1; call <= all;
+       call += call < 50 ? 1 : std::max<std::uint64_t>(all / 70, 1)) {
     reset(1);
     fail(call, GetParam());
     std::string line;

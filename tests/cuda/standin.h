@@ -12,4 +12,8 @@ void standin_fail(std::uint64_t call, int code);
 std::uint64_t standin_calls();
 const char* standin_failed();    // the function that was made to fail
 std::uint64_t standin_memory();  // allocations that have not been given back
+// Kernels and fills from now on are written down, or not. Traced: the times of number `at`, in
+// nanoseconds; 0 when there are fewer.
+void standin_trace(int on);
+int standin_traced(std::uint64_t at, std::uint64_t* start_ns, std::uint64_t* end_ns);
 }

@@ -14,6 +14,7 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/cuda/standin.h"
@@ -58,6 +59,8 @@ struct State {
   std::string failed;  // the function that was made to fail
   CuContextTag context;
   std::vector<std::string> log;
+  bool tracing = false;
+  std::vector<std::pair<double, double>> traced;  // in us
 };
 State& The() {
   static State state;
@@ -240,6 +243,12 @@ std::function<void()> Kernel(CuFunction function, void** a) {
 }
 
 void Do(CuStream stream, std::function<void()> work) {
+  if (The().tracing) {
+    const double start = The().us;
+    work();
+    The().traced.emplace_back(start, The().us);
+    return;
+  }
   if (stream != nullptr && stream->capturing != nullptr) {
     stream->capturing->nodes.push_back(std::move(work));
   } else {
@@ -270,6 +279,16 @@ void standin_fail(std::uint64_t call, int code) {
 std::uint64_t standin_calls() { return The().calls; }
 const char* standin_failed() { return The().failed.c_str(); }
 std::uint64_t standin_memory() { return The().memory.size(); }
+void standin_trace(int on) {
+  if (on != 0 && !The().tracing) The().traced.clear();
+  The().tracing = on != 0;
+}
+int standin_traced(std::uint64_t at, std::uint64_t* start_ns, std::uint64_t* end_ns) {
+  if (at >= The().traced.size()) return 0;
+  *start_ns = static_cast<std::uint64_t>(1e6 + The().traced[at].first * 1e3);
+  *end_ns = static_cast<std::uint64_t>(1e6 + The().traced[at].second * 1e3);
+  return 1;
+}
 
 CuResult cuGetErrorName(CuResult code, const char** name) {
   static thread_local char text[32];

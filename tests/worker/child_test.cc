@@ -402,7 +402,8 @@ TEST_F(RunnerChild, SaysWhyADeviceCannotBeOpened) {
   const std::unique_ptr<Child> child = Make("abacus");
   const Result<DeviceFacts> facts = child->Start();
   ASSERT_FALSE(facts);
-  EXPECT_EQ(facts.error().message, "device 'abacus' is not known (have: host, replay:FILE)");
+  EXPECT_THAT(facts.error().message,
+              ::testing::StartsWith("device 'abacus' is not known (have: host, "));
   EXPECT_FALSE(child->Running());
 }
 

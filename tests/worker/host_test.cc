@@ -413,8 +413,10 @@ TEST_F(HostDeviceTest, ClearsWhatAKilledRunnerHasLeft) {
 }
 
 TEST_F(HostDeviceTest, IsListedWithItsFactsAndCudaWithWhatIsMissing) {
+  ::setenv("PAWL_LIBCUDA", "/nonexistent/libcuda.so", 1);  // also where there is a driver
   const std::vector<DeviceListing> devices = ListDevices();
-  ASSERT_EQ(devices.size(), 2u);
+  ::unsetenv("PAWL_LIBCUDA");
+  ASSERT_GE(devices.size(), 2u);
   EXPECT_EQ(devices[0].name, "host");
   EXPECT_EQ(devices[0].problem, "");
   EXPECT_THAT(devices[0].facts.instruments,

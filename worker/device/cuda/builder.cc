@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "worker/device/cuda/builder_process.h"
@@ -14,6 +15,7 @@ namespace pawl {
 namespace {
 
 constexpr int kNoLimit = -1;
+constexpr std::size_t kMostKnown = 100'000;
 
 // A cached object, and back: parts with their sizes in front.
 std::string Pack(const CudaObject& object) {
@@ -121,8 +123,7 @@ class Builder::Work {
   void Queue(const std::vector<CudaUnit>& units) {
     for (const CudaUnit& unit : units) {
       const Digest key = KeyOf(unit);
-      CudaBuilt ignored;
-      if (TakeCached(key, ignored)) continue;
+      if (IsCached(key)) continue;
       const std::lock_guard<std::mutex> lock(mutex_);
       Order(key, unit);
     }
@@ -133,8 +134,7 @@ class Builder::Work {
     std::deque<Task> tasks;
     for (CudaUnit& unit : units) {
       const Digest key = KeyOf(unit);
-      CudaBuilt ignored;
-      if (!TakeCached(key, ignored)) tasks.push_back({key, std::move(unit)});
+      if (!IsCached(key)) tasks.push_back({key, std::move(unit)});
     }
     const std::lock_guard<std::mutex> lock(mutex_);
     std::erase_if(tasks, [&](const Task& task) {
@@ -184,6 +184,26 @@ class Builder::Work {
     return true;
   }
 
+  // Whether it was there not long ago: objects are not read again for every hint. One that has gone
+  // since is built when it is ordered.
+  bool IsCached(const Digest& key) {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (known_.contains(key)) return true;
+    }
+    CudaBuilt ignored;
+    if (!TakeCached(key, ignored)) return false;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    Know(key);
+    return true;
+  }
+
+  // Under mutex_.
+  void Know(const Digest& key) {
+    if (known_.size() >= kMostKnown) known_.clear();
+    known_.insert(key);
+  }
+
   void Serve(BuilderProcess& process) {
     std::unique_lock<std::mutex> lock(mutex_);
     for (;;) {
@@ -208,6 +228,7 @@ class Builder::Work {
       }
       lock.lock();
       if (!ordered) --hinting_;
+      if (object && *object && (**object).ok) Know(task.key);
       under_way_.erase(std::find(under_way_.begin(), under_way_.end(), task.key));
       if (std::find(awaited_.begin(), awaited_.end(), task.key) != awaited_.end()) {
         done_.insert_or_assign(task.key, std::move(object));
@@ -226,6 +247,7 @@ class Builder::Work {
   std::condition_variable changed_;
   std::deque<Task> orders_, hints_;
   std::vector<Digest> under_way_;
+  std::set<Digest> known_;       // to be in the cache
   std::vector<Digest> awaited_;  // by Build
   std::map<Digest, Result<std::optional<CudaObject>>> done_;
   std::size_t hinting_ = 0;  // children that build hints

@@ -488,6 +488,10 @@ Result<std::unique_ptr<Device>> OpenCuda(const std::string& which, const DeviceO
   }
   const CoreShare cores =
       ShareCores(options.cores, static_cast<std::size_t>(chosen->index), gpus->size());
+  if (cores.building.empty()) {
+    return Error{"cuda: none of the cores that are named may be used by this process",
+                 Advice::kReject};
+  }
   Result<std::unique_ptr<ObjectCache>> cache =
       ObjectCache::Open(options.cache, options.cache_bytes);
   if (!cache) return cache.error();
