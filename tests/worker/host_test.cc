@@ -416,13 +416,16 @@ TEST_F(HostDeviceTest, IsListedWithItsFactsAndCudaWithWhatIsMissing) {
   ::setenv("PAWL_LIBCUDA", "/nonexistent/libcuda.so", 1);  // also where there is a driver
   const std::vector<DeviceListing> devices = ListDevices();
   ::unsetenv("PAWL_LIBCUDA");
-  ASSERT_GE(devices.size(), 2u);
+  ASSERT_EQ(devices.size(), 3u);
   EXPECT_EQ(devices[0].name, "host");
   EXPECT_EQ(devices[0].problem, "");
   EXPECT_THAT(devices[0].facts.instruments,
               ElementsAre(Instrument::kCpuTime, Instrument::kWallTime));
   EXPECT_EQ(devices[1].name, "cuda");
   EXPECT_THAT(devices[1].problem, HasSubstr("NVIDIA driver"));
+  EXPECT_EQ(devices[2].name, "emulated:sm_89");
+  EXPECT_EQ(devices[2].problem, "");
+  EXPECT_THAT(devices[2].facts.instruments, ::testing::IsEmpty()) << "it is never timed";
 }
 
 TEST_F(HostDeviceTest, SaysWhenThereIsNoCompiler) {
