@@ -72,6 +72,11 @@ const std::vector<Planted>& AllPlanted() {
       // Beside the list of faults that a GPU hides: what is refused or caught by other means.
       {"twice", "writes_its_input", Elements(1024),
        AllOf(HasSubstr("writes_its_input.cu:9"), HasSubstr("writes to the input X[0]"))},
+      {"twice", "overlapping_blocks", Elements(1024),
+       AllOf(HasSubstr("overlapping_blocks.cu:9"),
+             HasSubstr("race on global memory: thread (0,0,0) of block (1,0,0) writes Y[64], which "
+                       "thread (63,0,0) of block (0,0,0) wrote, with nothing that orders the two "
+                       "blocks between"))},
       {"row_sum", "divergent_shuffle", Rows(128),
        AllOf(HasSubstr("divergent_shuffle.cu:9"),
              HasSubstr("a warp operation that only some lanes of its mask reach"))},

@@ -76,12 +76,14 @@ std::string Hex(std::uint32_t mask) {
   return text;
 }
 
-PawlIndex IndexOf(std::uint32_t linear, const std::array<std::uint32_t, 3>& extent) {
-  return {linear % extent[0], linear / extent[0] % extent[1], linear / extent[0] / extent[1]};
+PawlIndex IndexOf(std::uint64_t linear, const std::array<std::uint32_t, 3>& extent) {
+  const std::uint64_t plane = linear / extent[0];
+  return {static_cast<unsigned>(linear % extent[0]), static_cast<unsigned>(plane % extent[1]),
+          static_cast<unsigned>(plane / extent[1])};
 }
 
-std::uint32_t Volume(const std::array<std::uint32_t, 3>& extent) {
-  return extent[0] * extent[1] * extent[2];
+std::uint64_t Volume(const std::array<std::uint32_t, 3>& extent) {
+  return std::uint64_t{extent[0]} * extent[1] * extent[2];
 }
 
 }  // namespace
@@ -120,7 +122,7 @@ struct Emulator::State {
   void Wait(Waiting status, PawlSite site);
   static void Enter(context::transfer_t from);
 
-  void RunCluster(std::uint32_t number);
+  void RunCluster(std::uint64_t number);
   bool RunWarp(Block& block, std::uint32_t warp);
   void Diagnose();
   std::string Where(const Fiber& fiber) const;
@@ -497,7 +499,7 @@ bool Emulator::State::RunWarp(Block& block, std::uint32_t warp) {
   return any;
 }
 
-void Emulator::State::RunCluster(std::uint32_t number) {
+void Emulator::State::RunCluster(std::uint64_t number) {
   const std::array<std::uint32_t, 3> clusters = {launch->grid[0] / launch->cluster[0],
                                                  launch->grid[1] / launch->cluster[1],
                                                  launch->grid[2] / launch->cluster[2]};
@@ -621,7 +623,7 @@ std::optional<Finding> Emulator::Run(KernelObject& kernel, const Launch& launch,
                                      const std::vector<std::int64_t>& scalars,
                                      const RunOrder& order) {
   State& state = *state_;
-  const std::uint32_t size = Volume(launch.cluster);
+  const auto size = static_cast<std::uint32_t>(Volume(launch.cluster));
   if (Status provided = kernel.Provide(size); !provided) {
     return Finding{provided.error().message, nullptr, {}};
   }
@@ -629,7 +631,7 @@ std::optional<Finding> Emulator::Run(KernelObject& kernel, const Launch& launch,
   state.launch = &launch;
   state.launch_index = index;
   state.order = order;
-  state.threads = Volume(launch.block);
+  state.threads = static_cast<std::uint32_t>(Volume(launch.block));
   state.scalars.assign(scalars.begin(), scalars.end());
   state.buffers.clear();
   state.scratch.clear();
@@ -668,8 +670,8 @@ std::optional<Finding> Emulator::Run(KernelObject& kernel, const Launch& launch,
     position.dynamic_shared = memory.dynamic;
   }
   watch_.BeginLaunch();
-  const std::uint32_t clusters = Volume(launch.grid) / size;
-  for (std::uint32_t i = 0; i < clusters && !state.found; ++i) {
+  const std::uint64_t clusters = Volume(launch.grid) / size;
+  for (std::uint64_t i = 0; i < clusters && !state.found; ++i) {
     state.RunCluster(order.descending ? clusters - 1 - i : i);
   }
   return state.found;
