@@ -210,8 +210,10 @@ Report ReadReport(wire::Report::Reader in, const Place& at) {
     return median;
   };
   // A measured order has something to judge.
-  const std::size_t least_rounds = value.outcome.kind == OutcomeKind::kMeasured ? 1 : 0;
-  value.rounds = ReadList(in.getRounds(), at / "rounds", least_rounds, kMaxRounds,
+  const bool is_audit = value.kind == OrderKind::kAudit;  // whose order asks for no rounds
+  const std::size_t least_rounds =
+      !is_audit && value.outcome.kind == OutcomeKind::kMeasured ? 1 : 0;
+  value.rounds = ReadList(in.getRounds(), at / "rounds", least_rounds, is_audit ? 0 : kMaxRounds,
                           [&](wire::RoundMedians::Reader round, const Place& place) {
                             return RoundMedians{ReadList(round.getVisits(), place / "visits", 1,
                                                          kMaxVisits, read_visit)};

@@ -45,11 +45,22 @@ TEST(Codec, GivesEveryEventBack) {
   }
 }
 
+// An audit's: what passed has checks and no rounds.
+Report SampleAuditReport() {
+  Report report = SampleReport();
+  report.kind = OrderKind::kAudit;
+  report.outcome = {};
+  report.checks.pop_back();
+  report.rounds.clear();
+  return report;
+}
+
 TEST(Codec, GivesOrderReportAndSnapshotBack) {
   EXPECT_ROUND_TRIP(Order, SampleOrder());
   EXPECT_ROUND_TRIP(Order, test::SampleAudit());
   EXPECT_ROUND_TRIP(Report, SampleReport());
   EXPECT_ROUND_TRIP(Report, test::SampleGpuReport());
+  EXPECT_ROUND_TRIP(Report, SampleAuditReport());
   EXPECT_ROUND_TRIP(Snapshot, SampleSnapshot());
 }
 

@@ -642,7 +642,7 @@ rc::Gen<Order> AnyOrder() {
 rc::Gen<Report> AnyReport() {
   return exec([] {
     Report report;
-    report.kind = *UpTo(OrderKind::kConfirm);
+    report.kind = *UpTo(OrderKind::kAudit);
     report.track = *FromOne<TrackId>();
     report.generation = *FromOne<Generation>();
     report.attempt = *FromOne<Attempt>();
@@ -656,7 +656,8 @@ rc::Gen<Report> AnyReport() {
     report.builds = *ListOf<BuildFacts>(AnyBuild(), 0, 4);
     report.checks = *ListOf<CheckFacts>(AnyCheck(), 0, 4);
     const bool measured = report.outcome.kind == OutcomeKind::kMeasured;
-    report.rounds.resize(*Within<std::size_t>(measured ? 1 : 0, 4));
+    const bool is_audit = report.kind == OrderKind::kAudit;
+    report.rounds.resize(is_audit ? 0 : *Within<std::size_t>(measured ? 1 : 0, 4));
     for (RoundMedians& round : report.rounds) {
       round.visits.resize(*Within<std::size_t>(1, 6));
       for (VisitMedian& visit : round.visits) {
