@@ -181,7 +181,10 @@ void WriteReport(const Report& value, wire::Report::Builder out) {
   if (value.conditions != DeviceConditions{}) {
     WriteConditions(value.conditions, out.initConditions());
   }
-  WriteList(value.captures, out.initCaptures(Size(value.captures.size())), WriteCapture);
+  // An empty list would be a pointer that earlier releases did not write.
+  if (!value.captures.empty()) {
+    WriteList(value.captures, out.initCaptures(Size(value.captures.size())), WriteCapture);
+  }
 }
 
 Report ReadReport(wire::Report::Reader in, const Place& at) {

@@ -37,6 +37,23 @@ std::vector<std::vector<KnobValue>> ListsOf(const Structure& structure, bool who
   return lists;
 }
 
+// A violation without its figures: "shared memory" of "shared memory: 67584 B needed", "N rows are too
+// many" of "64 rows are too many".
+std::string Kind(const std::string& violation) {
+  std::string kind;
+  bool in_number = false;
+  for (const char c : violation.substr(0, violation.find(':'))) {
+    const bool digit = c >= '0' && c <= '9';
+    if (!digit) {
+      kind += c;
+    } else if (!in_number) {
+      kind += 'N';
+    }
+    in_number = digit;
+  }
+  return kind;
+}
+
 // What the constraints refuse of the lists at the space's shape.
 void CountRefusals(const Space& space, const std::vector<std::vector<KnobValue>>& lists,
                    AuditPlan& plan) {
@@ -52,7 +69,7 @@ void CountRefusals(const Space& space, const std::vector<std::vector<KnobValue>>
     const std::vector<Violation> violations = space.Validate(configuration);
     if (!violations.empty()) {
       const std::string& why = violations.front().text;
-      AuditRefusal& refusal = plan.refused[why.substr(0, why.find(':'))];
+      AuditRefusal& refusal = plan.refused[Kind(why)];
       if (refusal.count++ == 0) {
         refusal.example = configuration.Text() + " at " + Text(space.shape()) + ": " + why;
       }
