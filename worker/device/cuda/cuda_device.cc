@@ -19,6 +19,7 @@
 #include "worker/device/cuda/gpu_bench.h"
 #include "worker/device/cuda/gpu_input_sets.h"
 #include "worker/device/cuda/gpu_tools.h"
+#include "worker/device/cuda/gpu_watch.h"
 #include "worker/device/cuda/nvml.h"
 #include "worker/device/cuda/order_rules.h"
 #include "worker/device/cuda/source_text.h"
@@ -69,7 +70,8 @@ class CudaDevice final : public Device {
  public:
   CudaDevice(std::unique_ptr<Driver> driver, std::unique_ptr<Gpu> gpu,
              std::unique_ptr<ObjectCache> cache, std::unique_ptr<Builder> builder,
-             std::unique_ptr<GpuTools> tools, std::unique_ptr<Nvml> nvml, DeviceFacts facts)
+             std::unique_ptr<GpuTools> tools, std::unique_ptr<Nvml> nvml, DeviceFacts facts,
+             const std::vector<int>& watching_cores)
       : driver_(std::move(driver)),
         gpu_(std::move(gpu)),
         cache_(std::move(cache)),
@@ -79,6 +81,9 @@ class CudaDevice final : public Device {
         facts_(std::move(facts)),
         sets_(*gpu_, *tools_, *builder_) {
     if (nvml_) handle_ = nvml_->Find(gpu_->properties().uuid);
+    if (handle_ != nullptr) {
+      watch_ = std::make_unique<GpuWatch>(*nvml_, handle_, watching_cores);
+    }
   }
 
   DeviceFacts Facts() const override { return facts_; }
@@ -112,6 +117,7 @@ class CudaDevice final : public Device {
   const std::unique_ptr<GpuTools> tools_;
   const std::unique_ptr<Nvml> nvml_;  // null: not there
   Nvml::Handle handle_ = nullptr;
+  std::unique_ptr<GpuWatch> watch_;  // null: nothing to read
   const DeviceFacts facts_;
   GpuInputSets sets_;
   std::unique_ptr<Cupti> cupti_;  // opened when first wanted
@@ -358,8 +364,8 @@ Result<bool> CudaDevice::Rounds(const Order& order, const Progress& progress, Ex
       }
       if (!visit.problem.empty()) return Error{"cuda: " + visit.problem, Advice::kRetry};
       DeviceConditions seen;
-      if (handle_ != nullptr) {
-        seen = nvml_->Read(handle_);
+      if (watch_ != nullptr) {
+        seen = watch_->Take();
         Take(seen, execution.report.conditions);
         if (visit.clock_mhz <= 0) visit.clock_mhz = nvml_->SmMhz(handle_).value_or(0);
       }
@@ -437,9 +443,8 @@ Result<bool> CudaDevice::TakeCaptures(const Order& order, const Progress& progre
 
 // Another's kernels take turns with ours on the GPU: said in the report, and once in the log.
 void CudaDevice::LookForOthers(Execution& execution) {
-  if (handle_ == nullptr) return;
-  const std::vector<std::uint32_t> others =
-      nvml_->ForeignProcesses(handle_, static_cast<std::uint32_t>(::getpid()));
+  if (watch_ == nullptr) return;
+  const std::vector<std::uint32_t> others = watch_->others();
   execution.report.conditions.foreign_processes = static_cast<std::uint32_t>(others.size());
   if (others.empty() || others == told_others_) return;
   told_others_ = others;
@@ -517,6 +522,9 @@ Result<std::unique_ptr<Device>> OpenCuda(const std::string& which, const DeviceO
   std::unique_ptr<Nvml> nvml;
   if (Result<std::unique_ptr<Nvml>> opened = Nvml::Open()) nvml = std::move(*opened);
   DeviceFacts facts = FactsOf(*chosen, **driver, nvml.get(), (*builder)->version());
+  std::unique_ptr<Device> device = std::make_unique<CudaDevice>(
+      std::move(*driver), std::move(*gpu), std::move(*cache), std::move(*builder),
+      std::move(*tools), std::move(nvml), std::move(facts), cores.building);
   if (cores.measuring) {
     // After all libraries have started their own threads, which go where they like.
     cpu_set_t set;
@@ -524,9 +532,7 @@ Result<std::unique_ptr<Device>> OpenCuda(const std::string& which, const DeviceO
     CPU_SET(*cores.measuring, &set);
     ::sched_setaffinity(0, sizeof set, &set);
   }
-  return std::unique_ptr<Device>(std::make_unique<CudaDevice>(
-      std::move(*driver), std::move(*gpu), std::move(*cache), std::move(*builder),
-      std::move(*tools), std::move(nvml), std::move(facts)));
+  return device;
 }
 
 }  // namespace pawl

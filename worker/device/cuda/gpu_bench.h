@@ -68,7 +68,7 @@ class GpuBench {
   // compared whole.
   GpuCheck Check(const GpuArm& arm, const GpuInputSet& set);
 
-  // Calls of an arm until the clock holds still, some tens of milliseconds at most: a GPU that has
+  // Calls of an arm until the clock holds still, some milliseconds: a GPU that has
   // waited for a build runs slowly at first.
   DriverStatus Settle(const GpuArm& arm);
 

@@ -11,10 +11,10 @@ namespace {
 
 constexpr double kGraphUs = 5'000;  // of one replay, about
 constexpr std::uint32_t kMostGraphCalls = 4'096;
-constexpr std::uint32_t kReplays = 4;    // at least
-constexpr double kSettledShare = 0.005;  // two looks at the clock agree within this
-constexpr double kLookNs = 1e6;          // of a look, at least
-constexpr std::chrono::milliseconds kMostSettling(60);
+constexpr std::uint32_t kReplays = 4;   // at least
+constexpr double kSettledShare = 0.01;  // two looks at the clock agree within this
+constexpr double kLookNs = 1e6;         // of a look, at least
+constexpr std::chrono::milliseconds kMostSettling(15);
 constexpr std::uint32_t kMostEvents = 2'048;  // pairs that are queued before the first is read
 
 }  // namespace
