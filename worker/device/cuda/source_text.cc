@@ -30,6 +30,8 @@ namespace std { using size_t = decltype(sizeof 0); using ptrdiff_t = decltype((c
 using std::size_t; using std::ptrdiff_t;
 )";
 constexpr const char* kCmath = R"(#pragma once
+#define INFINITY __int_as_float(0x7f800000)
+#define NAN __int_as_float(0x7fffffff)
 namespace std {
 #define PAWL_ONE(name)                                                       \
   __device__ __forceinline__ double name(double x) { return ::name(x); }     \
@@ -259,10 +261,23 @@ template <class... A> struct Kernel<void(A...)> {
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> StandardHeaders() {
-  return {{"cstdint", kCstdint},     {"stdint.h", kStdint}, {"cstddef", kCstddef},
-          {"stddef.h", kCstddef},    {"cmath", kCmath},     {"math.h", kCmath},
-          {"algorithm", kAlgorithm}, {"cfloat", kCfloat},   {"float.h", kCfloat},
-          {"cassert", kCassert},     {"assert.h", kCassert}};
+  // The last ones hold what NVRTC has built in: ordinary files include them.
+  return {{"cstdint", kCstdint},
+          {"stdint.h", kStdint},
+          {"cstddef", kCstddef},
+          {"stddef.h", kCstddef},
+          {"cmath", kCmath},
+          {"math.h", kCmath},
+          {"algorithm", kAlgorithm},
+          {"cfloat", kCfloat},
+          {"float.h", kCfloat},
+          {"cassert", kCassert},
+          {"assert.h", kCassert},
+          {"cuda_runtime.h", ""},
+          {"vector_types.h", ""},
+          {"device_launch_parameters.h", ""},
+          {"cstdio", ""},
+          {"stdio.h", ""}};
 }
 
 std::vector<std::string> CudaOptions(int capability) {
