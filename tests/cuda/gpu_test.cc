@@ -39,6 +39,8 @@ class GpuTest : public ::testing::Test {
  protected:
   void SetUp() override {
     static const std::vector<DeviceListing> listings = ListCuda();
+    // Only a GPU shows what these look for. The program is in no ctest run: scripts/gpu-check runs it
+    // from a bundle on a GPU host, and refuses to begin where there is no GPU.
     if (!listings.front().problem.empty()) {
       GTEST_SKIP() << "no GPU can be used here: " << listings.front().problem;
     }
@@ -208,6 +210,8 @@ TEST_F(GpuTest, LeavesTheControlsTimeAsItWasBeforeAFault) {
 TEST_F(GpuTest, AgreesBetweenKernelTimeAndGraphTime) {
   if (std::find(facts.instruments.begin(), facts.instruments.end(), Instrument::kKernelTime) ==
       facts.instruments.end()) {
+    // kernel_time is read by CUPTI, which a host with the driver alone has not; install the CUDA
+    // toolkit, or name the library in PAWL_LIBCUPTI. device_test.cc has it on a stand-in everywhere.
     GTEST_SKIP() << "no CUPTI here";
   }
   // Long enough that a launch's own cost does not count.

@@ -35,6 +35,8 @@ class NvrtcTest : public ::testing::Test {
     BuilderOptions options;
     options.children = 2;
     Result<std::unique_ptr<Builder>> started = Builder::Open(*cache_, options);
+    // The real compiler, where the CUDA toolkit is installed; pawl builds without it, and the tests on
+    // a stand-in NVRTC (builder_test.cc) run everywhere.
     if (!started) GTEST_SKIP() << started.error().message;
     builder = std::move(*started);
   }
