@@ -16,29 +16,12 @@ constexpr std::size_t kMaxScalars = 64;
 constexpr std::size_t kMaxSources = 64;
 constexpr std::size_t kMaxOptions = 64;
 constexpr std::size_t kMaxLaunches = 64;  // of one arm
-constexpr std::size_t kMaxArguments = 128;
 constexpr std::size_t kMaxExtents = 8;
-constexpr std::size_t kMaxTupleParts = 8;
 constexpr std::size_t kMaxHeaders = 16;
-constexpr std::size_t kMaxScratch = 16;    // of one arm
-constexpr std::uint32_t kMaxCluster = 16;  // blocks: the largest that any device takes
-constexpr std::uint32_t kMaxGeometry =
-    0x7fffffff;                                  // the largest that any device takes; it says more
+constexpr std::size_t kMaxScratch = 16;          // of one arm
 constexpr std::uint32_t kMaxCalls = 10'000'000;  // of one visit
 constexpr double kMaxExactInteger =
     16'777'216;  // 2^24: whole numbers up to it are exact in float32
-
-void WriteSetting(const Setting& value, wire::Setting::Builder out) {
-  out.setKnob(AsText(value.knob));
-  WriteKnobValue(value.value, out.initValue());
-}
-
-Setting ReadSetting(wire::Setting::Reader in, const Place& at) {
-  Setting value;
-  value.knob = (at / "knob").Word(in.getKnob());
-  value.value = ReadKnobValue(in.getValue(), at / "value");
-  return value;
-}
 
 void WriteBuffer(const Buffer& value, wire::Buffer::Builder out) {
   out.setName(AsText(value.name));
@@ -203,44 +186,6 @@ RoundPlan ReadRound(wire::RoundPlan::Reader in, const Place& at, const Order& or
 
 }  // namespace
 
-void WriteKnobValue(const KnobValue& value, wire::KnobValue::Builder out) {
-  struct Visitor {
-    wire::KnobValue::Builder out;
-    void operator()(bool flag) { out.setFlag(flag); }
-    void operator()(std::int64_t number) { out.setNumber(number); }
-    void operator()(const std::string& word) { out.setWord(AsText(word)); }
-    void operator()(const Tuple& tuple) { SetList(tuple, out.initTuple(Size(tuple.size()))); }
-  };
-  std::visit(Visitor{out}, value);
-}
-
-KnobValue ReadKnobValue(wire::KnobValue::Reader in, const Place& at) {
-  switch (in.which()) {
-    case wire::KnobValue::FLAG:
-      return in.getFlag();
-    case wire::KnobValue::NUMBER:
-      return in.getNumber();
-    case wire::KnobValue::WORD:
-      return at.Word(in.getWord());
-    case wire::KnobValue::TUPLE:
-      return ReadList(in.getTuple(), at, 1, kMaxTupleParts,
-                      [](std::int64_t part, const Place&) { return part; });
-  }
-  at.Refuse("of an unknown kind", "a flag, a number, a word or a tuple");
-  return false;
-}
-
-void WriteConfiguration(const Configuration& value, capnp::List<wire::Setting>::Builder out) {
-  WriteList(value.settings, out, WriteSetting);
-}
-
-Configuration ReadConfiguration(capnp::List<wire::Setting>::Reader in, const Place& at) {
-  Configuration value;
-  value.settings = ReadList(in, at, 0, kMaxKnobs, ReadSetting);
-  RefuseRepeats(value.settings, at, "knob", [](const Setting& setting) { return setting.knob; });
-  return value;
-}
-
 void WriteScalars(const std::vector<Scalar>& value, capnp::List<wire::Scalar>::Builder out) {
   WriteList(value, out, [](const Scalar& scalar, wire::Scalar::Builder place) {
     place.setName(AsText(scalar.name));
@@ -329,102 +274,6 @@ HeaderText ReadHeader(wire::HeaderText::Reader in, const Place& at) {
   const Digest digest = Sha256(value.text);
   if (value.digest != digest) {
     (at / "digest").Refuse(value.digest.Short(), "the SHA-256 of the text, " + digest.Short());
-  }
-  return value;
-}
-
-// 0 stands for 1, so that launches without clusters have the bytes they always had.
-void WriteCluster(const std::array<std::uint32_t, 3>& value, wire::Launch::Builder out) {
-  const auto wire = [](std::uint32_t side) { return side == 1 ? 0 : side; };
-  out.setClusterX(wire(value[0]));
-  out.setClusterY(wire(value[1]));
-  out.setClusterZ(wire(value[2]));
-}
-
-std::array<std::uint32_t, 3> ReadCluster(wire::Launch::Reader in, const Place& at) {
-  std::array<std::uint32_t, 3> value{in.getClusterX(), in.getClusterY(), in.getClusterZ()};
-  std::uint32_t blocks = 1;
-  for (std::uint32_t& side : value) {
-    side = at.Within(std::max(side, 1u), 1, kMaxCluster);
-    blocks *= side;
-  }
-  at.Within(blocks, 1, kMaxCluster);
-  return value;
-}
-
-void WriteLaunch(const Launch& value, wire::Launch::Builder out) {
-  out.setKind(static_cast<wire::LaunchKind>(value.kind));
-  out.setByte(value.byte);
-  WriteCluster(value.cluster, out);
-  out.setKernel(AsText(value.kernel));
-  out.setGridX(value.grid[0]);
-  out.setGridY(value.grid[1]);
-  out.setGridZ(value.grid[2]);
-  out.setBlockX(value.block[0]);
-  out.setBlockY(value.block[1]);
-  out.setBlockZ(value.block[2]);
-  out.setDynamicSharedBytes(value.dynamic_shared_bytes);
-  WriteList(value.arguments, out.initArguments(Size(value.arguments.size())),
-            [](const Argument& argument, wire::Argument::Builder place) {
-              switch (argument.kind) {
-                case Argument::Kind::kBuffer:
-                  return place.setBuffer(argument.index);
-                case Argument::Kind::kScalar:
-                  return place.setScalar(argument.index);
-                case Argument::Kind::kScratch:
-                  return place.setScratch(argument.index);
-              }
-            });
-}
-
-Launch ReadLaunch(wire::Launch::Reader in, const Place& at, const Targets& targets) {
-  Launch value;
-  value.kind = (at / "kind").Known(in.getKind(), LaunchKind::kMemset);
-  value.byte = in.getByte();
-  const bool is_memset = value.kind == LaunchKind::kMemset;
-  if (!is_memset) {
-    value.kernel = (at / "kernel").NotEmptyLine(in.getKernel());
-  } else if (in.getKernel().size() > 0) {
-    (at / "kernel").Refuse("a name", "none: a memset runs no kernel");
-  }
-  const auto extent = [&at](const char* name, std::uint32_t seen) {
-    return (at / name).Within(seen, 1, kMaxGeometry);
-  };
-  value.grid = {extent("grid.x", in.getGridX()), extent("grid.y", in.getGridY()),
-                extent("grid.z", in.getGridZ())};
-  value.block = {extent("block.x", in.getBlockX()), extent("block.y", in.getBlockY()),
-                 extent("block.z", in.getBlockZ())};
-  value.dynamic_shared_bytes =
-      (at / "dynamic_shared_bytes").Within(in.getDynamicSharedBytes(), 0, kMaxGeometry);
-  value.cluster = ReadCluster(in, at / "cluster");
-  for (std::size_t side = 0; side < 3; ++side) {
-    if (value.grid[side] % value.cluster[side] == 0) continue;
-    (at / "cluster").Refuse("no divisor of the grid", "clusters that fill the grid");
-  }
-  const Place arguments = at / "arguments";
-  value.arguments = ReadList(
-      in.getArguments(), arguments, is_memset ? 1 : 0, is_memset ? 1 : kMaxArguments,
-      [&](wire::Argument::Reader argument, const Place& place) -> Argument {
-        switch (argument.which()) {
-          case wire::Argument::BUFFER:
-            return {Argument::Kind::kBuffer,
-                    place.Index(argument.getBuffer(), targets.buffers.size(), "buffers")};
-          case wire::Argument::SCALAR:
-            return {Argument::Kind::kScalar,
-                    place.Index(argument.getScalar(), targets.scalars, "scalars")};
-          case wire::Argument::SCRATCH:
-            return {Argument::Kind::kScratch,
-                    place.Index(argument.getScratch(), targets.scratch, "scratch buffers")};
-        }
-        place.Refuse("of an unknown kind", "a buffer, a scalar or a scratch buffer");
-        return {};
-      });
-  if (is_memset && !at.failed()) {
-    const Argument& target = value.arguments.front();
-    const bool writable = target.kind == Argument::Kind::kScratch ||
-                          (target.kind == Argument::Kind::kBuffer &&
-                           targets.buffers[target.index].role == BufferRole::kOutput);
-    if (!writable) arguments[0].Refuse("nothing to be set", "an output or a scratch buffer");
   }
   return value;
 }

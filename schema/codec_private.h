@@ -184,11 +184,23 @@ void WriteDigest(const Digest& digest, Set set) {
   if (!digest.IsZero()) set(capnp::Data::Reader(digest.bytes.data(), digest.bytes.size()));
 }
 
-// codec_order.cc
+// codec_configuration.cc
 void WriteKnobValue(const KnobValue& value, wire::KnobValue::Builder out);
 KnobValue ReadKnobValue(wire::KnobValue::Reader in, const Place& at);
 void WriteConfiguration(const Configuration& value, capnp::List<wire::Setting>::Builder out);
 Configuration ReadConfiguration(capnp::List<wire::Setting>::Reader in, const Place& at);
+
+// codec_launch.cc
+// What the arguments of a launch may point into.
+struct Targets {
+  const std::vector<Buffer>& buffers;
+  std::size_t scalars = 0;
+  std::size_t scratch = 0;
+};
+void WriteLaunch(const Launch& value, wire::Launch::Builder out);
+Launch ReadLaunch(wire::Launch::Reader in, const Place& at, const Targets& targets);
+
+// codec_order.cc
 void WriteScalars(const std::vector<Scalar>& value, capnp::List<wire::Scalar>::Builder out);
 std::vector<Scalar> ReadScalars(capnp::List<wire::Scalar>::Reader in, const Place& at);
 void WriteBuffers(const std::vector<Buffer>& value, capnp::List<wire::Buffer>::Builder out);
@@ -197,14 +209,6 @@ void WriteSources(const std::vector<SourceText>& value, capnp::List<wire::Source
 std::vector<SourceText> ReadSources(capnp::List<wire::SourceText>::Reader in, const Place& at);
 void WriteOptions(const std::vector<std::string>& value, capnp::List<capnp::Text>::Builder out);
 std::vector<std::string> ReadOptions(capnp::List<capnp::Text>::Reader in, const Place& at);
-void WriteLaunch(const Launch& value, wire::Launch::Builder out);
-// What the arguments of a launch may point into.
-struct Targets {
-  const std::vector<Buffer>& buffers;
-  std::size_t scalars = 0;
-  std::size_t scratch = 0;
-};
-Launch ReadLaunch(wire::Launch::Reader in, const Place& at, const Targets& targets);
 void WriteOrder(const Order& value, wire::Order::Builder out);
 Order ReadOrder(wire::Order::Reader in, const Place& at);
 

@@ -1,11 +1,13 @@
 # The seam to devices, the host device, and the child process that owns one.
 
 pawl_library(pawl_host_device
-  SOURCES object_cache.cc device/compare.cc device/fill.cc device/host/ahead.cc device/host/bench.cc
+  SOURCES object_cache.cc device/compare.cc device/fill.cc device/generated_text.cc device/order_rules.cc
+    device/host/ahead.cc device/host/bench.cc
     device/host/clock.cc device/host/compiler.cc device/host/guarded.cc device/host/host_device.cc
     device/host/input_sets.cc device/host/machine.cc device/host/module.cc device/host/subprocess.cc
     device/host/thunk.cc
-  HEADERS device.h object_cache.h device/compare.h device/fill.h device/median.h device/host/ahead.h
+  HEADERS device.h object_cache.h device/compare.h device/fill.h device/generated_text.h device/median.h device/order_rules.h
+    device/stopwatch.h device/host/ahead.h
     device/host/bench.h device/host/clock.h device/host/compiler.h device/host/guarded.h
     device/host/host_device.h device/host/input_sets.h device/host/machine.h device/host/module.h
     device/host/subprocess.h device/host/thunk.h
@@ -17,10 +19,12 @@ set_source_files_properties(device/compare.cc device/fill.cc device/host/clock.c
 
 # CUDA kernels on the CPU. The texts are what a kernel is compiled with.
 pawl_library(pawl_emulated_device
-  SOURCES device/emulated/emulated_device.cc device/emulated/emulator.cc device/emulated/gpu_compile.cc
+  SOURCES device/emulated/emulated_device.cc device/emulated/emulator.cc device/emulated/emulator_hooks.cc
+    device/emulated/emulator_memory.cc device/emulated/emulator_sync.cc device/emulated/gpu_compile.cc
     device/emulated/kernel_object.cc
     device/emulated/limits.cc device/emulated/unit_text.cc device/emulated/watch.cc
-  HEADERS device/emulated/emulated_device.h device/emulated/emulator.h device/emulated/gpu_compile.h
+  HEADERS device/emulated/emulated_device.h device/emulated/emulator.h device/emulated/emulator_state.h
+    device/emulated/gpu_compile.h
     device/emulated/kernel_abi.h
     device/emulated/kernel_object.h device/emulated/limits.h device/emulated/unit_text.h device/emulated/watch.h
   LINK pawl_schema pawl_host_device pawl_cuda_device LINK_PRIVATE Boost::context ${CMAKE_DL_LIBS})
@@ -28,7 +32,8 @@ pawl_text(pawl_emulated_device worker/device/emulated/kernel_abi.h emulated/kern
 pawl_text(pawl_emulated_device worker/device/emulated/shim/cuda.h emulated/cuda.inc)
 pawl_text(pawl_emulated_device worker/device/emulated/shim/pawl_emulated.h emulated/pawl_emulated.inc)
 # Every access of a kernel comes here. Parsed by themselves, as above.
-set_source_files_properties(device/emulated/watch.cc device/emulated/emulator.cc PROPERTIES COMPILE_OPTIONS -O3
+set_source_files_properties(device/emulated/watch.cc device/emulated/emulator.cc device/emulated/emulator_hooks.cc
+  device/emulated/emulator_memory.cc device/emulated/emulator_sync.cc PROPERTIES COMPILE_OPTIONS -O3
   SKIP_PRECOMPILE_HEADERS ON)
 
 pawl_library(pawl_runner

@@ -82,6 +82,7 @@ void Follow::OnEvent(const Event& event) {
   if (const auto* proposed = std::get_if<Proposed>(&event.body)) {
     record = GenerationRecord{event.track, *proposed, {}, std::nullopt, 0};
   } else if (const auto* measured = std::get_if<Measured>(&event.body)) {
+    spent_[event.track].Add(measured->report);
     if (measured->report.kind == OrderKind::kMeasure) record.reports.push_back(measured->report);
   } else if (const auto* decided = std::get_if<Decided>(&event.body)) {
     if (decided->again) {
@@ -185,6 +186,12 @@ int Follow::Summary() {
         const std::string beside = BesideText(confirmed->second);
         if (!beside.empty()) text += "  beside     " + beside + "\n";
       }
+    }
+    // A replay's visits took their time when they were recorded.
+    if (!state.spec.toolchain.starts_with("replay ")) {
+      const std::string time =
+          WorkerTimeText(spent_[id], static_cast<double>(Service::NowMs() - started_ms_) / 1e3);
+      if (!time.empty()) text += "  time       " + time + "\n";
     }
     Print(text);
   }

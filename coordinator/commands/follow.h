@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "coordinator/report/generation.h"
+#include "coordinator/report/worker_time.h"
 #include "coordinator/service/service.h"
 
 namespace pawl {
@@ -39,6 +40,7 @@ class Follow {
   TextTable table_;
   std::map<TrackId, GenerationRecord> open_;
   std::map<TrackId, Confirmed> confirmed_;
+  std::map<TrackId, WorkerTime> spent_;
   TrackId last_printed_;
   std::uint64_t decided_here_ = 0;
   std::int64_t started_ms_;

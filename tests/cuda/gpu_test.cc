@@ -14,7 +14,7 @@
 #include <iterator>
 
 #include "tests/cuda/cuda_orders.h"
-#include "tests/worker/scratch_folder.h"
+#include "tests/support/places.h"
 #include "worker/device/cuda/cuda_device.h"
 #include "worker/process_child.h"
 
@@ -27,8 +27,9 @@ using ::testing::HasSubstr;
 std::string FaultText(const std::string& kernel) {
   std::error_code ignored;
   const auto bin = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
-  for (const auto& folder : {bin / "../tests/data/cuda_faults",
-                             std::filesystem::path(PAWL_SOURCE_DIR) / "tests/data/cuda_faults"}) {
+  for (const auto& folder :
+       {bin / "../tests/data/cuda_faults",
+        std::filesystem::path(test::SourceFolder()) / "tests/data/cuda_faults"}) {
     std::ifstream file(folder / (kernel + ".cu"), std::ios::binary);
     if (file) return {std::istreambuf_iterator<char>(file), {}};
   }
@@ -39,8 +40,8 @@ class GpuTest : public ::testing::Test {
  protected:
   void SetUp() override {
     static const std::vector<DeviceListing> listings = ListCuda();
-    // Only a GPU shows what these look for. The program is in no ctest run: scripts/gpu-check runs it
-    // from a bundle on a GPU host, and refuses to begin where there is no GPU.
+    // Only a GPU shows what these look for. The program is in no ctest run: scripts/gpu-check runs
+    // it from a bundle on a GPU host, and refuses to begin where there is no GPU.
     if (!listings.front().problem.empty()) {
       GTEST_SKIP() << "no GPU can be used here: " << listings.front().problem;
     }
@@ -48,7 +49,7 @@ class GpuTest : public ::testing::Test {
   }
 
   static DeviceOptions Options() {
-    static const ScratchFolder folder;
+    static const test::TempFolder folder;
     DeviceOptions options;
     options.scratch = folder.path();
     options.cache = folder.path() + "/cache";
@@ -211,7 +212,8 @@ TEST_F(GpuTest, AgreesBetweenKernelTimeAndGraphTime) {
   if (std::find(facts.instruments.begin(), facts.instruments.end(), Instrument::kKernelTime) ==
       facts.instruments.end()) {
     // kernel_time is read by CUPTI, which a host with the driver alone has not; install the CUDA
-    // toolkit, or name the library in PAWL_LIBCUPTI. device_test.cc has it on a stand-in everywhere.
+    // toolkit, or name the library in PAWL_LIBCUPTI. device_test.cc has it on a stand-in
+    // everywhere.
     GTEST_SKIP() << "no CUPTI here";
   }
   // Long enough that a launch's own cost does not count.

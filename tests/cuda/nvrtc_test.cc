@@ -12,7 +12,7 @@
 #include "kernels/render.h"
 #include "kernels/space.h"
 #include "tests/cuda/cuda_orders.h"
-#include "tests/worker/scratch_folder.h"
+#include "tests/support/places.h"
 #include "worker/device/cuda/builder.h"
 #include "worker/device/cuda/source_text.h"
 #include "worker/object_cache.h"
@@ -35,8 +35,8 @@ class NvrtcTest : public ::testing::Test {
     BuilderOptions options;
     options.children = 2;
     Result<std::unique_ptr<Builder>> started = Builder::Open(*cache_, options);
-    // The real compiler, where the CUDA toolkit is installed; pawl builds without it, and the tests on
-    // a stand-in NVRTC (builder_test.cc) run everywhere.
+    // The real compiler, where the CUDA toolkit is installed; pawl builds without it, and the tests
+    // on a stand-in NVRTC (builder_test.cc) run everywhere.
     if (!started) GTEST_SKIP() << started.error().message;
     builder = std::move(*started);
   }
@@ -69,7 +69,7 @@ class NvrtcTest : public ::testing::Test {
   std::unique_ptr<Builder> builder;
 
  private:
-  const ScratchFolder folder_;
+  const test::TempFolder folder_;
   std::unique_ptr<ObjectCache> cache_;
 };
 
@@ -83,7 +83,7 @@ TEST_F(NvrtcTest, BuildsTheDevicesOwnKernelsForEveryArchitecture) {
 }
 
 TEST_F(NvrtcTest, BuildsWhatPawlShipsForEveryArchitecture) {
-  const std::string root = std::string(PAWL_SOURCE_DIR) + "/kernels";
+  const std::string root = test::SourceFolder() + "/kernels";
   std::vector<CudaUnit> units;
   std::size_t structures = 0;
   for (const std::string& name : ListOperations(root)) {
@@ -152,7 +152,7 @@ TEST_F(NvrtcTest, RefusesAKernelWithOtherArgumentsThanItsLaunch) {
 
 TEST_F(NvrtcTest, GivesTheSameBytesForTheSameUnit) {
   const Result<std::vector<CudaBuilt>> one = builder->Build({OwnUnit(90)});
-  const ScratchFolder folder;
+  const test::TempFolder folder;
   const Result<std::unique_ptr<ObjectCache>> cache = ObjectCache::Open(folder.path(), 1 << 20);
   const Result<std::unique_ptr<Builder>> other = Builder::Open(**cache, {});
   const Result<std::vector<CudaBuilt>> two = (*other)->Build({OwnUnit(90)});
@@ -165,7 +165,7 @@ TEST_F(NvrtcTest, BuildsPlantedFaultsThatFailOnlyWhenTheyRun) {
   for (const char* kernel :
        {"illegal_address", "misaligned", "device_assert", "infinite_loop", "too_much_shared",
         "stale_output", "skips_when_right", "changes_input", "one_past_end"}) {
-    std::ifstream file(std::string(PAWL_SOURCE_DIR) + "/tests/data/cuda_faults/" + kernel + ".cu");
+    std::ifstream file(test::SourceFolder() + "/tests/data/cuda_faults/" + kernel + ".cu");
     const std::string text((std::istreambuf_iterator<char>(file)), {});
     const CudaObject object = Build(text, kernel);
     EXPECT_TRUE(object.ok) << kernel << ": " << object.problem;

@@ -18,59 +18,18 @@
 #include <vector>
 
 #include "tests/cuda/standin.h"
+#include "tests/cuda/standin_state.h"
 #include "worker/device/cuda/driver_api.h"
 #include "worker/device/cuda/source_text.h"
 
 namespace pawl {
 
-struct CuContextTag {};
-struct CuModuleTag {
-  std::string code;
-  float remembered = 0;  // static memory of a kernel: its own in each load
-  bool has_remembered = false;
-};
-struct CuFunctionTag {
-  CuModule module;
-  std::string name;
-};
-struct CuStreamTag {
-  CuGraph capturing = nullptr;
-};
-struct CuEventTag {
-  double us = 0;
-};
-struct CuGraphTag {
-  std::vector<std::function<void()>> nodes;
-};
-struct CuGraphExecTag {
-  std::vector<std::function<void()>> nodes;
-};
-
 namespace {
-
-struct State {
-  std::uint64_t calls = 0;
-  std::uint64_t fail_at = 0;  // the number of the call; 0: none
-  int code = kCuUnknown;
-  int sticky = kCuSuccess;  // every call from now on
-  double us = 0;            // now
-  int devices = 1;
-  std::map<CuAddress, std::size_t> memory;
-  std::string failed;  // the function that was made to fail
-  CuContextTag context;
-  std::vector<std::string> log;
-  bool tracing = false;
-  std::vector<std::pair<double, double>> traced;  // in us
-};
-State& The() {
-  static State state;
-  return state;
-}
 
 constexpr int kFaults[] = {kCuIllegalAddress, kCuAssert, kCuLaunchFailed, kCuMisalignedAddress};
 
 CuResult Enter(const char* name) {
-  State& state = The();
+  StandinState& state = The();
   ++state.calls;
   if (state.sticky != kCuSuccess) return static_cast<CuResult>(state.sticky);
   if (state.calls != state.fail_at) return kCuSuccess;
@@ -82,165 +41,6 @@ CuResult Enter(const char* name) {
 }
 #define ENTER() \
   if (const CuResult entered = Enter(__func__); entered != kCuSuccess) return entered
-
-template <typename T>
-T Take(void** arguments, int index) {
-  T value;
-  std::memcpy(&value, arguments[index], sizeof value);
-  return value;
-}
-template <typename T>
-T* Pointer(void** arguments, int index) {
-  return reinterpret_cast<T*>(Take<CuAddress>(arguments, index));
-}
-
-void Count(Found* found, std::uint64_t count, double error = 0) {
-  found->count += count;
-  unsigned long long bits = 0;
-  std::memcpy(&bits, &error, sizeof bits);
-  found->max_error_bits = std::max(found->max_error_bits, bits);
-}
-
-// What a kernel is to do, done at once or, while capturing, later. The arguments are taken now.
-std::function<void()> Kernel(CuFunction function, void** a) {
-  const std::string& name = function->name;
-  const CuModule module = function->module;
-  const auto after = [](double us, std::function<void()> work) {
-    return [us, work = std::move(work)] {
-      work();
-      The().us += us;
-    };
-  };
-  if (name == "pawl_compare_f32") {
-    return after(
-        1, [out = Pointer<float>(a, 0), ref = Pointer<double>(a, 1), n = Take<std::uint64_t>(a, 2),
-            rtol = Take<double>(a, 3), atol = Take<double>(a, 4), found = Pointer<Found>(a, 5)] {
-          for (std::uint64_t i = 0; i < n; ++i) {
-            double error = std::fabs(out[i] - ref[i]);
-            const bool right = error <= atol + rtol * std::fabs(ref[i]);
-            if (std::isnan(error)) error = std::numeric_limits<double>::infinity();
-            Count(found, right ? 0 : 1, error);
-          }
-        });
-  }
-  if (name == "pawl_plausible_f32") {
-    return after(1, [out = Pointer<float>(a, 0), ref = Pointer<double>(a, 1),
-                     n = Take<std::uint64_t>(a, 2)] {
-      for (std::uint64_t i = 0; i < n; ++i)
-        out[i] = static_cast<float>(ref[i] + 1 + std::fabs(ref[i]));
-    });
-  }
-  if (name == "pawl_finite") {
-    return after(1, [values = Pointer<double>(a, 0), n = Take<std::uint64_t>(a, 1),
-                     found = Pointer<Found>(a, 2)] {
-      for (std::uint64_t i = 0; i < n; ++i) Count(found, std::isfinite(values[i]) ? 0 : 1);
-    });
-  }
-  if (name == "pawl_words") {
-    return after(1, [words = Pointer<std::uint32_t>(a, 0), n = Take<std::uint64_t>(a, 1),
-                     value = Take<std::uint32_t>(a, 2), found = Pointer<Found>(a, 3)] {
-      for (std::uint64_t i = 0; i < n; ++i) Count(found, words[i] == value ? 0 : 1);
-    });
-  }
-  if (name == "pawl_bytes") {
-    return after(1, [x = Pointer<char>(a, 0), y = Pointer<char>(a, 1),
-                     n = Take<std::uint64_t>(a, 2), found = Pointer<Found>(a, 3)] {
-      for (std::uint64_t i = 0; i < n; ++i) Count(found, x[i] == y[i] ? 0 : 1);
-    });
-  }
-  if (name == "pawl_nudge") {
-    return after(1, [nudges = Take<Nudges>(a, 0)] {
-      for (std::uint64_t i = 0; i < nudges.count; ++i) {
-        const Nudge& nudge = nudges.of[i];
-        char* const data = reinterpret_cast<char*>(nudge.data);
-        const char* const pristine = reinterpret_cast<const char*>(nudge.pristine);
-        if (nudge.restore != ~0ull) {
-          std::memcpy(data + nudge.restore * nudge.size, pristine + nudge.restore * nudge.size,
-                      nudge.size);
-        }
-        if (nudge.element != ~0ull) {
-          std::memcpy(data + nudge.element * nudge.size, pristine + nudge.from * nudge.size,
-                      nudge.size);
-        }
-      }
-    });
-  }
-  if (name == "pawl_stamp") {
-    return after(1, [stamps = Pointer<std::uint64_t>(a, 0), slot = Take<std::uint32_t>(a, 1)] {
-      const auto ns = static_cast<std::uint64_t>(1e6 + The().us * 1e3);
-      stamps[2 * slot] = ns;
-      stamps[2 * slot + 1] = ns * 3 / 2;  // 1500 MHz
-    });
-  }
-  if (name == "pawl_reference_out") {
-    return after(1, [expected = Pointer<double>(a, 0), first = Take<std::int64_t>(a, 1),
-                     last = Take<std::int64_t>(a, 2), in = Pointer<float>(a, 3)] {
-      for (std::int64_t i = first; i < last; ++i) expected[i] = 2.0 * in[i] + 1;
-    });
-  }
-  // The kernels of the tests: out = 2 in + 1 in their various ways.
-  float* const in = Pointer<float>(a, 0);
-  float* const out = Pointer<float>(a, 1);
-  const auto n = Take<std::int64_t>(a, 2);
-  const auto right = [in, out, n] {
-    for (std::int64_t i = 0; i < n; ++i) out[i] = 2 * in[i] + 1;
-  };
-  if (name == "right") return after(10, right);
-  if (name == "slow") return after(50, right);
-  if (name == "wrong_value") {
-    return after(10, [=] {
-      right();
-      out[3] += 1;
-    });
-  }
-  if (name == "unwritten") {
-    return after(10, [=] {
-      const float kept = out[n - 1];
-      right();
-      out[n - 1] = kept;
-    });
-  }
-  if (name == "changes_input") {
-    return after(10, [=] {
-      right();
-      in[5] += 1;
-    });
-  }
-  if (name == "one_past_end") {
-    return after(10, [=] {
-      right();
-      out[n] = 1;
-    });
-  }
-  if (name == "before_start") {
-    return after(10, [=] {
-      right();
-      out[-1] = 1;
-    });
-  }
-  if (name == "stale") {  // computes only when its first input has changed
-    return after(10, [=] {
-      if (module->has_remembered && module->remembered == in[0]) return;
-      module->has_remembered = true;
-      module->remembered = in[0];
-      right();
-    });
-  }
-  if (name == "skips_unless_nan") {
-    return after(10, [=] {
-      if (std::isnan(out[0])) right();
-    });
-  }
-  if (name == "skips_if_nan") {
-    return after(10, [=] {
-      if (!std::isnan(out[0])) right();
-    });
-  }
-  if (name == "breaks") {
-    return after(10, [] { The().sticky = kCuIllegalAddress; });
-  }
-  return after(10, [name] { The().log.push_back("no kernel " + name); });
-}
 
 void Do(CuStream stream, std::function<void()> work) {
   if (The().tracing) {
@@ -263,7 +63,7 @@ void* Host(CuAddress address) { return reinterpret_cast<void*>(address); }
 extern "C" {
 
 void standin_reset(int devices) {
-  State& state = The();
+  StandinState& state = The();
   state.calls = 0;
   state.fail_at = 0;
   state.sticky = kCuSuccess;
@@ -510,13 +310,13 @@ CuResult cuGraphExecDestroy(CuGraphExec ready) {
 CuResult cuLaunchKernel(CuFunction function, unsigned, unsigned, unsigned, unsigned, unsigned,
                         unsigned, unsigned, CuStream stream, void** arguments, void**) {
   ENTER();
-  Do(stream, Kernel(function, arguments));
+  Do(stream, StandinKernel(function, arguments));
   return kCuSuccess;
 }
 CuResult cuLaunchKernelEx(const CuLaunchConfig* config, CuFunction function, void** arguments,
                           void**) {
   ENTER();
-  Do(config->stream, Kernel(function, arguments));
+  Do(config->stream, StandinKernel(function, arguments));
   return kCuSuccess;
 }
 

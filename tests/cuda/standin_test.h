@@ -9,7 +9,7 @@
 #include <string>
 
 #include "tests/cuda/standin.h"
-#include "tests/worker/scratch_folder.h"
+#include "tests/support/places.h"
 #include "worker/device/cuda/cuda_device.h"
 
 namespace pawl {
@@ -57,7 +57,7 @@ class StandinTest : public ::testing::Test {
   decltype(&standin_memory) memory = nullptr;
 
  private:
-  const ScratchFolder folder_;
+  const test::TempFolder folder_;
 };
 
 }  // namespace pawl

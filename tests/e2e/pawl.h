@@ -14,12 +14,8 @@
 
 namespace pawl::test {
 
-inline std::string Program(const std::string& name) {
-  return std::string(PAWL_BIN_DIR) + "/" + name;
-}
-inline std::string Source(const std::string& path) {
-  return std::string(PAWL_SOURCE_DIR) + "/" + path;
-}
+inline std::string Program(const std::string& name) { return BinFolder() + "/" + name; }
+inline std::string Source(const std::string& path) { return SourceFolder() + "/" + path; }
 
 // Runs pawl from the source folder's kernels.
 inline Finished Pawl(std::vector<std::string> arguments, int timeout_ms = 60'000) {

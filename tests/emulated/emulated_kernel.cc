@@ -10,6 +10,7 @@
 
 #include "kernels/space.h"
 #include "schema/check.h"
+#include "tests/support/places.h"
 #include "worker/device/emulated/kernel_object.h"
 #include "worker/device/emulated/unit_text.h"
 #include "worker/device/fill.h"
@@ -55,7 +56,7 @@ std::shared_ptr<const Operation> Kept(Result<Operation> operation) {
 }  // namespace
 
 std::shared_ptr<const Operation> LoadPackage(const std::string& folder) {
-  return Kept(LoadOperation(std::string(PAWL_SOURCE_DIR) + "/" + folder));
+  return Kept(LoadOperation(SourceFolder() + "/" + folder));
 }
 
 std::shared_ptr<const Operation> LoadFiles(const std::map<std::string, std::string>& files,

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "tests/fuzz/codec_target.h"
+#include "tests/support/places.h"
 
 namespace pawl {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 TEST(CodecFuzz, CorpusHoldsItsPromises) {
   std::size_t files = 0;
   for (const auto& entry :
-       std::filesystem::directory_iterator(PAWL_SOURCE_DIR "/tests/fuzz/corpus/codec")) {
+       std::filesystem::directory_iterator(test::SourceFolder() + "/tests/fuzz/corpus/codec")) {
     SCOPED_TRACE(entry.path().string());
     std::ostringstream bytes;
     bytes << std::ifstream(entry.path(), std::ios::binary).rdbuf();

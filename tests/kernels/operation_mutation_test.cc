@@ -11,11 +11,12 @@
 #include <vector>
 
 #include "tests/kernels/operation_fuzz_target.h"
+#include "tests/support/places.h"
 
 namespace pawl {
 namespace {
 
-const std::string kCorpus = std::string(PAWL_SOURCE_DIR) + "/tests/kernels/corpus";
+const std::string kCorpus = test::SourceFolder() + "/tests/kernels/corpus";
 
 std::string BytesOf(const std::filesystem::path& path) {
   std::ifstream stream(path, std::ios::binary);
@@ -42,7 +43,7 @@ std::vector<std::string> Seeds() {
     seeds.push_back("t" + sample.at("host/chunk.cc"));
     seeds.push_back("c" + sample.at("host/committed.toml"));
   }
-  const std::filesystem::path kernels = std::string(PAWL_SOURCE_DIR) + "/kernels";
+  const std::filesystem::path kernels = test::SourceFolder() + "/kernels";
   seeds.push_back("s" + BytesOf(kernels / "matmul/cuda/tiled.toml"));
   seeds.push_back("s" + BytesOf(kernels / "gemm/cuda/clblast.toml"));
   return seeds;

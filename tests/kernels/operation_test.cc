@@ -13,6 +13,7 @@
 #include "kernels/document.h"
 #include "kernels/space.h"
 #include "tests/kernels/sample_package.h"
+#include "tests/support/places.h"
 
 namespace pawl {
 namespace {
@@ -20,7 +21,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const std::string kKernels = std::string(PAWL_SOURCE_DIR) + "/kernels";
+const std::string kKernels = test::SourceFolder() + "/kernels";
 
 Operation Loaded(const PackageFiles& files) {
   Result<Operation> operation = LoadOperation(files, "saxpy");

@@ -12,6 +12,7 @@
 #include "kernels/operation.h"
 #include "kernels/space.h"
 #include "tests/kernels/sample_package.h"
+#include "tests/support/places.h"
 
 namespace pawl {
 namespace {
@@ -212,7 +213,7 @@ TEST_F(RenderTest, LaunchesACommittedKernelByItsOwnGeometry) {
 // What can be replayed and not built.
 
 TEST(SpaceOnly, LaunchesButHasNoSource) {
-  const Result<Operation> gemm = LoadOperation(std::string(PAWL_SOURCE_DIR) + "/kernels/gemm");
+  const Result<Operation> gemm = LoadOperation(test::SourceFolder() + "/kernels/gemm");
   ASSERT_TRUE(gemm) << gemm.error().message;
   const std::vector<Scalar> shape = {{"m", 1024}, {"n", 1024}, {"k", 1024}};
   const Structure& clblast = *gemm->FindStructure("cuda", "clblast");
@@ -233,7 +234,7 @@ TEST(SpaceOnly, LaunchesButHasNoSource) {
 }
 
 TEST(SpaceOnly, CommittedConfigurationLaunchesAsItsStructureWould) {
-  const Result<Operation> gemm = LoadOperation(std::string(PAWL_SOURCE_DIR) + "/kernels/gemm");
+  const Result<Operation> gemm = LoadOperation(test::SourceFolder() + "/kernels/gemm");
   ASSERT_TRUE(gemm) << gemm.error().message;
   const std::vector<Scalar> shape = {{"m", 4096}, {"n", 4096}, {"k", 4096}};
   const Result<const Committed*> committed = CommittedAt(*gemm, *gemm->FindBackend("cuda"), shape);

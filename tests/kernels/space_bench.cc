@@ -11,6 +11,7 @@
 #include "kernels/operation.h"
 #include "kernels/render.h"
 #include "kernels/space.h"
+#include "tests/support/places.h"
 
 namespace pawl {
 namespace {
@@ -100,7 +101,7 @@ void RegisterAll(const std::string& root) {
 }  // namespace pawl
 
 int main(int argc, char** argv) {
-  pawl::RegisterAll(std::string(PAWL_SOURCE_DIR) + "/kernels");
+  pawl::RegisterAll(pawl::test::SourceFolder() + "/kernels");
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();
   return 0;

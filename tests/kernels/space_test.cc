@@ -11,6 +11,7 @@
 
 #include "kernels/operation.h"
 #include "tests/kernels/sample_package.h"
+#include "tests/support/places.h"
 
 namespace pawl {
 namespace {
@@ -39,8 +40,8 @@ Bound Bind(Result<Operation> operation, const std::string& backend, const std::s
 
 Bound Shipped(const std::string& operation, const std::string& structure,
               const std::vector<Scalar>& shape) {
-  return Bind(LoadOperation(std::string(PAWL_SOURCE_DIR) + "/kernels/" + operation), "cuda",
-              structure, shape);
+  return Bind(LoadOperation(test::SourceFolder() + "/kernels/" + operation), "cuda", structure,
+              shape);
 }
 
 Bound Tiled(std::int64_t m, std::int64_t n, std::int64_t k) {

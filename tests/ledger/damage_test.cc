@@ -16,11 +16,13 @@
 #include "coordinator/ledger/store.h"
 #include "tests/ledger/sample_ledger.h"
 #include "tests/ledger/writer_process.h"
+#include "tests/support/places.h"
 
 namespace pawl {
 namespace {
 
 namespace fs = std::filesystem;
+using test::TempFolder;
 using testing::Acked;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -28,7 +30,6 @@ using testing::Numbers;
 using testing::OpenOrDie;
 using testing::Problem;
 using testing::ReadAll;
-using testing::TempFolder;
 using testing::WriterProcess;
 
 std::string TypeOf(const fs::path& file) {
@@ -89,7 +90,7 @@ class Damage : public ::testing::Test {
   }
 
   std::string Copy(const std::string& original) {
-    const std::string copy = temp_.At("copy");
+    const std::string copy = temp_ / "copy";
     fs::remove_all(copy);
     fs::copy(original, copy, fs::copy_options::recursive);
     return copy;
@@ -113,8 +114,8 @@ class Damage : public ::testing::Test {
   }
 
   TempFolder temp_;
-  const std::string killed_ = temp_.At("killed");
-  const std::string closed_ = temp_.At("closed");
+  const std::string killed_ = temp_ / "killed";
+  const std::string closed_ = temp_ / "closed";
   Acked acked_;
   LedgerId id_;
   std::vector<Event> events_;
@@ -243,7 +244,7 @@ TEST_F(Damage, AnOlderCopyIsToldByAWorkersMemory) {
 }
 
 TEST_F(Damage, HeadOfAnotherLedgerIsRefused) {
-  const std::string other = temp_.At("other");
+  const std::string other = temp_ / "other";
   OpenOrDie(other).reset();
   const std::string folder = Copy(closed_);
   fs::copy(other + "/HEAD", folder + "/HEAD", fs::copy_options::overwrite_existing);
@@ -266,11 +267,11 @@ TEST_F(Damage, RefusesAFolderWithoutItsEntrance) {
 
 TEST(TornTail, NeverAckedIsCutAndSaid) {
   TempFolder temp;
-  const std::string before = temp.At("before");
-  const std::string after = temp.At("after");
+  const std::string before = temp / "before";
+  const std::string after = temp / "after";
   LedgerHead acked;
   {
-    const std::unique_ptr<Ledger> writer = OpenOrDie(temp.At("ledger"));
+    const std::unique_ptr<Ledger> writer = OpenOrDie(temp / "ledger");
     testing::Fill(*writer, 3);
     acked = writer->head();
     fs::copy(writer->folder(), before);
@@ -304,13 +305,13 @@ TEST(TornTail, NeverAckedIsCutAndSaid) {
 
 TEST(UnfinishedMaking, IsFinishedUnderTheSameName) {
   TempFolder temp;
-  const std::string folder = temp.At("ledger");
+  const std::string folder = temp / "ledger";
   const LedgerId id = [&] {
     const std::unique_ptr<Ledger> ledger = OpenOrDie(folder);
     return ledger->id();
   }();
   // As it is when nothing but HEAD was written: HEAD of event 0.
-  const std::string other = temp.At("other");
+  const std::string other = temp / "other";
   fs::create_directory(other);
   std::string record = "pawl head ledger=" + id.value + " seq=0 digest=" + Digest{}.Hex();
   record += " check=" + Sha256(record).Hex().substr(0, 16);

@@ -10,10 +10,12 @@
 #include "coordinator/ledger/ledger.h"
 #include "tests/ledger/faulty_file_system.h"
 #include "tests/ledger/sample_ledger.h"
+#include "tests/support/places.h"
 
 namespace pawl {
 namespace {
 
+using test::TempFolder;
 using testing::FaultyFileSystem;
 using testing::GenerationEvents;
 using ::testing::HasSubstr;
@@ -21,7 +23,6 @@ using ::testing::IsEmpty;
 using testing::Numbers;
 using testing::OpenOrDie;
 using testing::Problem;
-using testing::TempFolder;
 
 constexpr TrackId kTrack(1);
 
@@ -57,7 +58,7 @@ class Disk : public ::testing::Test {
   }
 
   TempFolder temp_;
-  const std::string folder_ = temp_.At("ledger");
+  const std::string folder_ = temp_ / "ledger";
   const std::shared_ptr<FaultyFileSystem> disk_ = std::make_shared<FaultyFileSystem>();
   const std::unique_ptr<rocksdb::Env> env_ = rocksdb::NewCompositeEnv(disk_);
   Numbers numbers_{7};

@@ -8,15 +8,16 @@
 #include "coordinator/ledger/ledger.h"
 #include "tests/ledger/sample_ledger.h"
 #include "tests/ledger/writer_process.h"
+#include "tests/support/places.h"
 
 namespace pawl {
 namespace {
 
+using test::TempFolder;
 using testing::Acked;
 using testing::Numbers;
 using testing::OpenOrDie;
 using testing::Problem;
-using testing::TempFolder;
 using testing::WriterProcess;
 
 TEST(LedgerFault, KeepsEveryAckedEventAfterAKill) {
@@ -29,7 +30,7 @@ TEST(LedgerFault, KeepsEveryAckedEventAfterAKill) {
   for (int seed = 0; seed < kSeeds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     TempFolder temp;
-    const std::string folder = temp.At("ledger");
+    const std::string folder = temp / "ledger";
     Numbers numbers(static_cast<std::uint64_t>(seed));
     std::vector<Acked> acked;
     for (int round = 0; round < kKills; ++round) {

@@ -16,10 +16,12 @@
 #include "coordinator/ledger/store.h"
 #include "schema/codec.h"
 #include "tests/ledger/sample_ledger.h"
+#include "tests/support/places.h"
 
 namespace pawl {
 namespace {
 
+using test::TempFolder;
 using testing::Fill;
 using testing::GenerationEvents;
 using ::testing::HasSubstr;
@@ -28,7 +30,6 @@ using testing::Numbers;
 using testing::OpenOrDie;
 using testing::Problem;
 using testing::ReadAll;
-using testing::TempFolder;
 
 constexpr TrackId kTrack(1);
 
@@ -324,7 +325,7 @@ TEST_F(LedgerTest, FullReadReportsItsProgress) {
 
 TEST(LedgerOnDisk, ReaderWorksBesideAWriterAndLeavesNoTrace) {
   TempFolder temp;
-  const std::string folder = temp.At("ledger");
+  const std::string folder = temp / "ledger";
   const std::unique_ptr<Ledger> writer = OpenOrDie(folder);
   Fill(*writer, 3);
   const auto names = [&] {
@@ -354,7 +355,7 @@ TEST(LedgerOnDisk, ReaderWorksBesideAWriterAndLeavesNoTrace) {
 
 TEST(LedgerOnDisk, ReadersSeeWholeLedgersWhileAWriterFlushesAndCompacts) {
   TempFolder temp;
-  const std::string folder = temp.At("ledger");
+  const std::string folder = temp / "ledger";
   Ledger::Options small;
   small.max_wal_bytes = 64 << 10;
   const std::unique_ptr<Ledger> writer = OpenOrDie(folder, Ledger::Mode::kWrite, small);
@@ -371,7 +372,7 @@ TEST(LedgerOnDisk, ReadersSeeWholeLedgersWhileAWriterFlushesAndCompacts) {
 
 TEST(LedgerOnDisk, RefusesASecondWriterAndNamesTheFirst) {
   TempFolder temp;
-  const std::string folder = temp.At("ledger");
+  const std::string folder = temp / "ledger";
   std::unique_ptr<Ledger> first = OpenOrDie(folder);
   const Result<std::unique_ptr<Ledger>> second = Ledger::Open(folder, Ledger::Mode::kWrite);
   ASSERT_FALSE(second);
@@ -389,23 +390,23 @@ TEST(LedgerOnDisk, RefusesASecondWriterAndNamesTheFirst) {
 
 TEST(LedgerOnDisk, MakesTheFoldersAboveIt) {
   TempFolder temp;
-  const std::unique_ptr<Ledger> ledger = OpenOrDie(temp.At("a/b/ledger/"));
-  EXPECT_EQ(ledger->folder(), temp.At("a/b/ledger"));
+  const std::unique_ptr<Ledger> ledger = OpenOrDie(temp / "a/b/ledger/");
+  EXPECT_EQ(ledger->folder(), temp / "a/b/ledger");
   EXPECT_GT(ledger->FreeBytes(), 0u);
 }
 
 TEST(LedgerOnDisk, RefusesToReadWhatIsNotThere) {
   TempFolder temp;
-  const Result<std::unique_ptr<Ledger>> none = Ledger::Open(temp.At("none"), Ledger::Mode::kRead);
+  const Result<std::unique_ptr<Ledger>> none = Ledger::Open(temp / "none", Ledger::Mode::kRead);
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().message,
-            "ledger " + temp.At("none") + ": there is none; `pawl run` makes one");
-  EXPECT_FALSE(std::filesystem::exists(temp.At("none")));
+            "ledger " + (temp / "none") + ": there is none; `pawl run` makes one");
+  EXPECT_FALSE(std::filesystem::exists(temp / "none"));
 }
 
 TEST(LedgerOnDisk, RefusesAFolderWithOtherFiles) {
   TempFolder temp;
-  const std::string folder = temp.At("home");
+  const std::string folder = temp / "home";
   std::filesystem::create_directory(folder);
   std::ofstream(folder + "/thesis.tex") << "x";
   for (const Ledger::Mode mode : {Ledger::Mode::kRead, Ledger::Mode::kWrite}) {
@@ -418,7 +419,7 @@ TEST(LedgerOnDisk, RefusesAFolderWithOtherFiles) {
 
 TEST(LedgerOnDisk, RefusesANewerFormatNamingBothAndChangesNothing) {
   TempFolder temp;
-  const std::string folder = temp.At("ledger");
+  const std::string folder = temp / "ledger";
   OpenOrDie(folder).reset();
   {
     std::unique_ptr<Store> store;

@@ -43,14 +43,6 @@ Decision SampleDecision(Numbers& numbers) {
 
 }  // namespace
 
-TempFolder::TempFolder() {
-  std::string name = (std::filesystem::temp_directory_path() / "pawl_ledger_XXXXXX").string();
-  CHECK(mkdtemp(name.data()) != nullptr, name);
-  path_ = name;
-}
-
-TempFolder::~TempFolder() { std::filesystem::remove_all(path_); }
-
 std::uint64_t Numbers::Next() {
   std::uint64_t z = state_ += 0x9E3779B97F4A7C15ull;
   z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;

@@ -11,20 +11,6 @@
 
 namespace pawl::testing {
 
-// A folder of its own under the system's temporary one, removed at the end.
-class TempFolder {
- public:
-  TempFolder();
-  ~TempFolder();
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-  // A path within it.
-  std::string At(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
-
 // SplitMix64: the same numbers everywhere.
 class Numbers {
  public:

@@ -11,6 +11,7 @@
 #include <chrono>
 
 #include "schema/check.h"
+#include "tests/support/places.h"
 
 extern char** environ;
 
@@ -23,7 +24,7 @@ WriterProcess::WriterProcess(const std::string& folder, std::uint64_t seed,
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  std::string program = PAWL_BIN_DIR "/pawl_ledger_writer";
+  std::string program = test::BinFolder() + "/pawl_ledger_writer";
   std::string path = folder;
   std::string seed_text = std::to_string(seed);
   std::string bytes = std::to_string(max_wal_bytes);

@@ -12,6 +12,7 @@
 #include "kernels/render.h"
 #include "kernels/space.h"
 #include "tests/packages/built_kernel.h"
+#include "tests/support/places.h"
 
 namespace pawl::test {
 namespace {
@@ -81,7 +82,7 @@ class HostPackages : public testing::TestWithParam<std::size_t> {
         space_(Make(structure_, ShapeOf(operation_, package_.shapes.back()))) {}
 
   static Operation Load(const std::string& name) {
-    Result<Operation> loaded = LoadOperation(std::string(PAWL_SOURCE_DIR) + "/kernels/" + name);
+    Result<Operation> loaded = LoadOperation(SourceFolder() + "/kernels/" + name);
     CHECK(loaded.has_value(), loaded.error().message);
     return *std::move(loaded);
   }

@@ -10,6 +10,7 @@
 #include <limits>
 #include <sstream>
 
+#include "tests/support/places.h"
 #include "tests/support/samples.h"
 
 namespace pawl {
@@ -87,7 +88,7 @@ TEST(Codec, ReadsAndWritesTheBytesOfEarlierReleases) {
     bytes["message_" + name] = EncodeMessage(message);
   }
   for (const auto& [name, event] : SampleEvents()) bytes["event_" + name] = EncodeEvent(event);
-  const std::filesystem::path folder = PAWL_SOURCE_DIR "/tests/fuzz/corpus/codec";
+  const std::filesystem::path folder = test::SourceFolder() + "/tests/fuzz/corpus/codec";
   for (const auto& [name, wanted] : bytes) {
     const std::filesystem::path file = folder / (name + ".bin");
     if (std::getenv("PAWL_WRITE_SAMPLES") != nullptr && !std::filesystem::exists(file)) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/operation.h"
+#include "tests/support/places.h"
 
 namespace pawl {
 namespace {
@@ -14,7 +15,7 @@ using testing::IsEmpty;
 using testing::StartsWith;
 
 Result<std::shared_ptr<const Operation>> Lookup(const std::string& name) {
-  auto loaded = LoadOperation(PAWL_SOURCE_DIR "/kernels/" + name);
+  auto loaded = LoadOperation(test::SourceFolder() + "/kernels/" + name);
   if (!loaded) return loaded.error();
   return std::shared_ptr<const Operation>(std::make_shared<Operation>(*std::move(loaded)));
 }

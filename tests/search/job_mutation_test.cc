@@ -10,13 +10,14 @@
 
 #include "coordinator/search/job.h"
 #include "coordinator/search/seed.h"
+#include "tests/support/places.h"
 
 namespace pawl {
 namespace {
 
 std::vector<std::string> Corpus() {
   std::vector<std::string> texts;
-  const std::string folder = std::string(PAWL_SOURCE_DIR) + "/tests/search/job_corpus";
+  const std::string folder = test::SourceFolder() + "/tests/search/job_corpus";
   std::vector<std::filesystem::path> paths;
   for (const auto& entry : std::filesystem::directory_iterator(folder))
     paths.push_back(entry.path());

@@ -1,4 +1,5 @@
 #include "coordinator/search/job.h"
+#include "tests/support/places.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -358,7 +359,7 @@ TEST(Job, IsReadFromItsFile) {
 
 // What the format's page shows works.
 TEST(JobPage, ItsExampleIsAJob) {
-  std::ifstream file(std::string(PAWL_SOURCE_DIR) + "/docs/jobs.md");
+  std::ifstream file(test::SourceFolder() + "/docs/jobs.md");
   ASSERT_TRUE(file);
   std::ostringstream text;
   text << file.rdbuf();
@@ -377,7 +378,7 @@ TEST(JobPage, ItsExampleIsAJob) {
 TEST(ShippedJobs, EachIsReadable) {
   int read = 0;
   for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(std::string(PAWL_SOURCE_DIR) + "/jobs")) {
+       std::filesystem::recursive_directory_iterator(test::SourceFolder() + "/jobs")) {
     if (entry.path().extension() != ".toml") continue;
     const auto job = ReadJob(entry.path().string());
     EXPECT_TRUE(job) << job.error().message;

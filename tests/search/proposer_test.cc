@@ -10,6 +10,7 @@
 #include "coordinator/search/proposer/tried.h"
 #include "recorded.h"
 #include "scripted_track.h"
+#include "tests/support/places.h"
 
 namespace pawl {
 namespace {
@@ -27,8 +28,7 @@ const Operation& Package(const std::string& name) {
   static std::map<std::string, Operation>& packages = *new std::map<std::string, Operation>();
   const auto found = packages.find(name);
   if (found != packages.end()) return found->second;
-  return packages
-      .emplace(name, LoadOperation(std::string(PAWL_SOURCE_DIR) + "/kernels/" + name).value())
+  return packages.emplace(name, LoadOperation(test::SourceFolder() + "/kernels/" + name).value())
       .first->second;
 }
 

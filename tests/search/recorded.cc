@@ -1,4 +1,5 @@
 #include "recorded.h"
+#include "tests/support/places.h"
 
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -67,8 +68,7 @@ RecordedGeneration GenerationFrom(const Json& json) {
 }  // namespace
 
 RecordedLedger ReadRecorded(const std::string& name) {
-  const std::string path =
-      std::string(PAWL_SOURCE_DIR) + "/tests/data/rtx4090/" + name + "-ledger.json";
+  const std::string path = test::SourceFolder() + "/tests/data/rtx4090/" + name + "-ledger.json";
   std::ifstream file(path);
   if (!file) throw std::runtime_error("cannot open " + path);
   const Json json = Json::parse(file);

@@ -33,7 +33,7 @@ constexpr std::uint32_t kGenerations = 40;
 constexpr int kMostTurns = 5'000;
 
 ServiceOptions GemmSearch(const std::string& folder, rocksdb::Env* env) {
-  const std::string source = PAWL_SOURCE_DIR;
+  const std::string source = test::SourceFolder();
   auto job = ParseJob(
       "operation = \"gemm\"\nbackend = \"cuda\"\nstructure = \"clblast\"\nseed = 3\n"
       "shape = { m = 4096, n = 4096, k = 4096 }\n"
@@ -65,7 +65,7 @@ class ServiceTest : public ::testing::Test {
       decided_ += std::holds_alternative<Decided>(event.body) ? 1 : 0;
     };
     worker_ = std::make_unique<WorkerProcess>(
-        WorkerCommand{PAWL_BIN_DIR "/pawl-worker", service_->endpoint(), device_, 0,
+        WorkerCommand{test::BinFolder() + "/pawl-worker", service_->endpoint(), device_, 0,
                       folder_ / "state", folder_ / "worker.log"});
     const Status started = worker_->Start();
     ASSERT_TRUE(started) << started.error().message;
@@ -150,7 +150,7 @@ class ServiceTest : public ::testing::Test {
 
   test::TempFolder folder_;
   const std::string device_ =
-      std::string("replay:") + PAWL_SOURCE_DIR + "/jobs/replay/data/gemm.RTX_2080_Ti.csv.gz";
+      std::string("replay:") + test::SourceFolder() + "/jobs/replay/data/gemm.RTX_2080_Ti.csv.gz";
   const std::shared_ptr<FaultyFileSystem> disk_ = std::make_shared<FaultyFileSystem>();
   const std::unique_ptr<rocksdb::Env> env_ = rocksdb::NewCompositeEnv(disk_);
   std::string ledger_;
@@ -263,7 +263,7 @@ class Verify : public ServiceTest {
     {
       auto ledger = Ledger::Open(folder_ / name, Ledger::Mode::kWrite);
       EXPECT_TRUE(ledger) << ledger.error().message;
-      auto operation = LoadOperation(std::string(PAWL_SOURCE_DIR) + "/kernels/gemm");
+      auto operation = LoadOperation(test::SourceFolder() + "/kernels/gemm");
       EXPECT_TRUE(operation) << operation.error().message;
       std::vector<Event> altered;
       for (Event event : events_) {

@@ -11,11 +11,10 @@
 #include <array>
 #include <chrono>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
-#include <sstream>
 
 #include "schema/check.h"
+#include "tests/support/places.h"
 
 namespace pawl::test {
 namespace {
@@ -32,30 +31,6 @@ void Pause() {
 }
 
 }  // namespace
-
-TempFolder::TempFolder() {
-  path_ = (std::filesystem::temp_directory_path() / "pawl-test-XXXXXX").string();
-  CHECK(::mkdtemp(path_.data()) != nullptr, path_);
-}
-
-TempFolder::~TempFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
-void WriteFile(const std::string& path, const std::string& text) {
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path());
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  CHECK(file.good(), path);
-}
-
-std::string ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 Process::Process(const std::vector<std::string>& arguments, const std::string& stderr_path,
                  const std::vector<std::string>& environment) {

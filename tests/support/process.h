@@ -9,24 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/places.h"
+
 namespace pawl::test {
-
-// A fresh folder below the system's temporary one, removed with everything in it.
-class TempFolder {
- public:
-  TempFolder();
-  ~TempFolder();
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-  const std::string& path() const { return path_; }
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
-
-void WriteFile(const std::string& path, const std::string& text);
-std::string ReadFile(const std::string& path);
 
 class Process {
  public:

@@ -370,7 +370,7 @@ TEST_F(AgentTest, EndsWhenItsSpoolCannotBeWritten) {
   Serve();
   Hear(AGrant(AnOrder(1)));
   Take();
-  std::filesystem::remove_all(folder + "/spool");
+  std::filesystem::remove_all(folder / "spool");
   Runner(ChildDone{Measured()});
   EXPECT_EQ(agent->ended(), AgentEnd::kFailed);
   EXPECT_THAT(agent->why(), HasSubstr("spool/slot-0"));

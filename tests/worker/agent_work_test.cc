@@ -397,7 +397,7 @@ TEST_F(AgentWork, ReportsADeviceFaultWhereTheRunnersReportMakesNoSense) {
 }
 
 TEST_F(AgentWork, KeepsRawSamplesAsEvidenceAndNamesThemInTheReport) {
-  Result<std::unique_ptr<Evidence>> evidence = Evidence::Open(folder + "/evidence", 1 << 20);
+  Result<std::unique_ptr<Evidence>> evidence = Evidence::Open(folder / "evidence", 1 << 20);
   ASSERT_TRUE(evidence) << evidence.error().message;
   StartAgent(evidence->get());
   Connect();

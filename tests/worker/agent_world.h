@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "schema/codec.h"
+#include "tests/support/places.h"
 #include "worker/agent.h"
 
 namespace pawl {
@@ -133,9 +134,6 @@ class FakeChild final : public Child {
 class AgentWorld : public ::testing::Test {
  protected:
   AgentWorld() : link(acts), child(acts) {
-    std::string pattern = (std::filesystem::temp_directory_path() / "pawl-agent-XXXXXX").string();
-    CHECK(mkdtemp(pattern.data()) != nullptr);
-    folder = pattern;
     OpenSpool();
     child.facts.kind = "host";
     child.facts.model = "a CPU";
@@ -149,12 +147,11 @@ class AgentWorld : public ::testing::Test {
   ~AgentWorld() override {
     agent.reset();
     spool.reset();
-    std::filesystem::remove_all(folder);
   }
 
   void OpenSpool() {
     spool.reset();
-    Result<std::unique_ptr<Spool>> opened = Spool::Open(folder + "/spool");
+    Result<std::unique_ptr<Spool>> opened = Spool::Open(folder / "spool");
     CHECK(opened.has_value(), opened.error().message);
     spool = std::move(*opened);
   }
@@ -275,7 +272,7 @@ class AgentWorld : public ::testing::Test {
   static constexpr std::uint32_t kBeatMs = 5'000, kLostMs = 20'000, kLeaseMs = 60'000;
   inline static const LedgerId kLedger{"ledger"};
 
-  std::string folder;
+  const test::TempFolder folder;
   std::int64_t now = 1'000'000;
   Acts acts;
   FakeLink link;

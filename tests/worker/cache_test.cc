@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/worker/scratch_folder.h"
+#include "tests/support/places.h"
 #include "worker/object_cache.h"
 
 namespace pawl {
@@ -33,7 +33,7 @@ class ObjectCacheTest : public ::testing::Test {
     return files;
   }
 
-  ScratchFolder folder_;
+  test::TempFolder folder_;
 };
 
 TEST_F(ObjectCacheTest, GivesBackWhatWasPutAlsoToALaterProcess) {

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "tests/support/places.h"
 #include "tests/worker/faults.h"
-#include "tests/worker/scratch_folder.h"
 
 namespace pawl {
 namespace {
@@ -38,7 +38,7 @@ class EvidenceTest : public ::testing::Test {
     return count;
   }
 
-  ScratchFolder folder_;
+  test::TempFolder folder_;
   const Order order_ = FaultOrder("slow");
 };
 

@@ -8,8 +8,8 @@
 #include <fstream>
 
 #include "schema/codec.h"
+#include "tests/support/places.h"
 #include "tests/worker/faults.h"
-#include "tests/worker/scratch_folder.h"
 #include "worker/device.h"
 #include "worker/device/host/host_device.h"
 
@@ -24,7 +24,7 @@ using ::testing::SizeIs;
 class HostDeviceTest : public ::testing::Test {
  protected:
   static DeviceOptions Options() {
-    static const ScratchFolder folder;
+    static const test::TempFolder folder;
     DeviceOptions options;
     options.scratch = folder.path();
     options.cache = CacheOfAllTests();
@@ -50,7 +50,7 @@ class HostDeviceTest : public ::testing::Test {
   static Order WithCandidate(const std::string& kernel, const std::string& text) {
     Order order = FaultOrder("slow");
     order.sources[2] = {kernel + ".cc", Sha256(text), text, {}};
-    order.arms[1].launches = {FaultLaunch(kernel)};
+    order.arms[1].launches = {test::DoubleLaunch(kernel)};
     return order;
   }
 };
@@ -390,7 +390,7 @@ TEST_F(HostDeviceTest, BuildsASourcesOwnOptionsWithIt) {
 }
 
 TEST_F(HostDeviceTest, GivesEqualCodeEqualDigests) {
-  const std::string text = ReadTestFile("faults/right.cc");
+  const std::string text = FaultSource("right.cc").text;
   Order order = WithCandidate("right", "// another comment, another name\n" + text);
   order.sources[2].name = "another_name.cc";
   const Execution execution = Run(*Open(), order);
@@ -400,7 +400,7 @@ TEST_F(HostDeviceTest, GivesEqualCodeEqualDigests) {
 }
 
 TEST_F(HostDeviceTest, ClearsWhatAKilledRunnerHasLeft) {
-  const ScratchFolder folder;
+  const test::TempFolder folder;
   DeviceOptions options = Options();
   options.scratch = folder.path();
   std::filesystem::create_directory(folder.path() + "/build.7");

@@ -13,6 +13,7 @@
 #include <zmq.hpp>
 
 #include "schema/codec.h"
+#include "tests/support/places.h"
 
 namespace pawl {
 namespace {
@@ -52,14 +53,6 @@ class Router {
 
 class LinkTest : public ::testing::Test {
  protected:
-  LinkTest() {
-    std::string pattern = (fs::temp_directory_path() / "pawl-link-XXXXXX").string();
-    CHECK(mkdtemp(pattern.data()) != nullptr);
-    folder_ = pattern;
-    endpoint_ = "ipc://" + folder_ + "/socket";
-  }
-  ~LinkTest() override { fs::remove_all(folder_); }
-
   std::unique_ptr<Link> Connect(const std::string& endpoint) {
     Result<std::unique_ptr<Link>> link = ConnectLink(endpoint);
     CHECK(link.has_value(), link.error().message);
@@ -89,8 +82,8 @@ class LinkTest : public ::testing::Test {
     return messages;
   }
 
-  std::string folder_;
-  std::string endpoint_;
+  const test::TempFolder folder_;
+  const std::string endpoint_ = "ipc://" + folder_.path() + "/socket";
 };
 
 TEST_F(LinkTest, CarriesMessagesBothWays) {

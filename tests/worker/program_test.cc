@@ -20,6 +20,7 @@
 #include <zmq.hpp>
 
 #include "schema/codec.h"
+#include "tests/support/places.h"
 
 namespace pawl {
 namespace {
@@ -41,7 +42,7 @@ std::string ReadFile(const std::string& path) {
 class Worker {
  public:
   Worker(std::vector<std::string> arguments, const std::string& log) : log_(log) {
-    arguments.insert(arguments.begin(), std::string(PAWL_BIN_DIR) + "/pawl-worker");
+    arguments.insert(arguments.begin(), test::BinFolder() + "/pawl-worker");
     std::vector<char*> argv;
     for (std::string& argument : arguments) argv.push_back(argument.data());
     argv.push_back(nullptr);
@@ -77,14 +78,7 @@ class Worker {
 
 class WorkerProgram : public ::testing::Test {
  protected:
-  WorkerProgram() {
-    std::string pattern = (fs::temp_directory_path() / "pawl-program-XXXXXX").string();
-    CHECK(mkdtemp(pattern.data()) != nullptr);
-    folder_ = pattern;
-    endpoint_ = "ipc://" + folder_ + "/socket";
-    Listen();
-  }
-  ~WorkerProgram() override { fs::remove_all(folder_); }
+  WorkerProgram() { Listen(); }
 
   void Listen() {
     router_ = zmq::socket_t(context_, zmq::socket_type::router);
@@ -95,7 +89,7 @@ class WorkerProgram : public ::testing::Test {
 
   std::vector<std::string> Arguments(const std::string& device = "") const {
     const std::string gemm =
-        "replay:" + std::string(PAWL_SOURCE_DIR) + "/jobs/replay/data/gemm.RTX_2080_Ti.csv.gz";
+        "replay:" + test::SourceFolder() + "/jobs/replay/data/gemm.RTX_2080_Ti.csv.gz";
     return {"--connect", endpoint_,         "--device", device.empty() ? gemm : device,
             "--state",   folder_ + "/state"};
   }
@@ -152,7 +146,9 @@ class WorkerProgram : public ::testing::Test {
     return order;
   }
 
-  std::string folder_, endpoint_;
+  const test::TempFolder temp_;
+  const std::string folder_ = temp_.path();
+  const std::string endpoint_ = "ipc://" + folder_ + "/socket";
   zmq::context_t context_;
   zmq::socket_t router_;
   zmq::message_t peer_;
@@ -333,7 +329,7 @@ TEST_F(WorkerProgram, ListsDevicesForPeopleAndForPrograms) {
 }
 
 TEST_F(WorkerProgram, LinksNeitherADatabaseNorATomlParser) {
-  const std::string program = std::string(PAWL_BIN_DIR) + "/pawl-worker";
+  const std::string program = test::BinFolder() + "/pawl-worker";
   ASSERT_EQ(std::system(("ldd " + program + " > " + Log()).c_str()), 0);
   EXPECT_THAT(ReadFile(Log()), AllOf(HasSubstr("libzmq"), Not(HasSubstr("rocksdb"))));
   // toml++ is a header: its names would be in the binary itself.

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/support/places.h"
 #include "worker/device/replay/replay.h"
 
 namespace pawl {
@@ -70,20 +71,13 @@ inline Order TableOrder(const Configuration& committed, const Configuration& can
 
 class ReplayFile : public ::testing::Test {
  protected:
-  ReplayFile() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "pawl-replay-XXXXXX").string();
-    CHECK(mkdtemp(pattern.data()) != nullptr);
-    folder_ = pattern;
-  }
-  ~ReplayFile() override { std::filesystem::remove_all(folder_); }
-
   std::string Write(const std::string& name, const std::string& bytes) {
-    const std::string path = folder_ + "/" + name;
+    const std::string path = folder_ / name;
     std::ofstream(path, std::ios::binary) << bytes;
     return path;
   }
 
-  std::string folder_;
+  const test::TempFolder folder_;
 };
 
 inline Configuration X(std::int64_t x) { return Configuration{{{"x", x}}}; }

@@ -1,6 +1,7 @@
 // What a replay device reads and what it answers.
 
 #include "worker/device/replay/replay.h"
+#include "tests/support/places.h"
 
 #include <gmock/gmock.h>
 
@@ -21,7 +22,7 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-const std::string kData = std::string(PAWL_SOURCE_DIR) + "/jobs/replay/data/";
+const std::string kData = test::SourceFolder() + "/jobs/replay/data/";
 const std::string kMatmul = kData + "matmul-ledger.json";
 const std::string kLayerNorm = kData + "layer_norm-ledger.json";
 const std::string kGemm = kData + "gemm.RTX_2080_Ti.csv.gz";
@@ -284,7 +285,7 @@ TEST_F(ReplayFile, SaysWhichLineCannotBeRead) {
   const auto table = [&](const std::string& rows) {
     return ErrorOf(Write("t.csv", "x,status,time_ms\n" + rows));
   };
-  const std::string at = folder_ + "/t.csv:";
+  const std::string at = folder_ / "t.csv:";
   EXPECT_EQ(ErrorOf(Write("t.csv", "x,y\n1,2\n")),
             at + "1: wanted knob names, then status and time_ms, as the first line");
   EXPECT_EQ(ErrorOf(Write("t.csv", "")), at + "1: no configuration in it");
@@ -297,7 +298,7 @@ TEST_F(ReplayFile, SaysWhichLineCannotBeRead) {
   EXPECT_EQ(table(",ok,2\n"), at + "2: no value of x");
 
   const auto ledger = [&](const std::string& text) { return ErrorOf(Write("l.json", text)); };
-  const std::string in = folder_ + "/l.json:";
+  const std::string in = folder_ / "l.json:";
   EXPECT_THAT(ledger("{\n \"device\": \"D\",\n \"generations\": [}\n"),
               StartsWith(in + "3: not JSON: "));
   EXPECT_THAT(ledger(""), StartsWith(in + "1: not JSON: "));
@@ -372,15 +373,15 @@ TEST_F(ReplayFile, SurvivesDamagedFiles) {
 
 TEST_F(ReplayFile, NeedsADeviceNameOfOneLine) {
   EXPECT_EQ(ErrorOf(Write("l.json", "{\"device\": \"a\\nb\", \"generations\": []}")),
-            folder_ + "/l.json:1: the device is called \"a?b\", wanted one line of text");
+            folder_ / "l.json:1: the device is called \"a?b\", wanted one line of text");
   EXPECT_THAT(ErrorOf(Write("l.json", "{\"device\": \"\", \"generations\": []}")),
               HasSubstr("the device is called \"\""));
 }
 
 TEST_F(ReplayFile, SaysWhatItCannotOpen) {
-  EXPECT_EQ(ErrorOf(folder_ + "/none.json"),
-            "replay data " + folder_ + "/none.json: No such file or directory");
-  EXPECT_THAT(ErrorOf(folder_ + "/table.parquet"), HasSubstr("neither .json (a ledger) nor .csv"));
+  EXPECT_EQ(ErrorOf(folder_ / "none.json"),
+            "replay data " + folder_ / "none.json: No such file or directory");
+  EXPECT_THAT(ErrorOf(folder_ / "table.parquet"), HasSubstr("neither .json (a ledger) nor .csv"));
   EXPECT_THAT(ErrorOf(""), HasSubstr("no file"));
   EXPECT_THAT(ErrorOf(kGemm + "?jiter=0.1"),
               AllOf(HasSubstr("unknown key \"jiter\""), HasSubstr("model, noise, seed, jitter")));
@@ -394,7 +395,7 @@ TEST_F(ReplayFile, SaysWhatItCannotOpen) {
   std::string half(20'000, '\0');
   in.read(half.data(), static_cast<std::streamsize>(half.size()));
   EXPECT_THAT(ErrorOf(Write("half.csv.gz", half)),
-              AllOf(StartsWith(folder_ + "/half.csv.gz:"), HasSubstr("ends too early")));
+              AllOf(StartsWith(folder_ / "half.csv.gz:"), HasSubstr("ends too early")));
   EXPECT_THAT(ErrorOf(Write("plain.csv.gz", "x,status,time_ms\n")), HasSubstr(":1: the gzip data"));
 }
 

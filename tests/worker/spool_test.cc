@@ -13,6 +13,7 @@
 #include <string>
 
 #include "schema/codec.h"
+#include "tests/support/places.h"
 
 namespace pawl {
 namespace {
@@ -22,21 +23,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-class Folder {
- public:
-  Folder() {
-    std::string pattern = (fs::temp_directory_path() / "pawl-spool-XXXXXX").string();
-    CHECK(mkdtemp(pattern.data()) != nullptr);
-    path_ = pattern;
-  }
-  ~Folder() { fs::remove_all(path_); }
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 Report AReport(std::uint32_t generation, std::size_t log_bytes = 10) {
   Report report;
@@ -94,7 +80,7 @@ std::size_t CountSlots(const std::string& folder) {
 }
 
 TEST(Spool, GivesBackWhatWasPutAfterReopeningOldestFirst) {
-  const Folder folder;
+  const test::TempFolder folder;
   const Report first = AReport(1), second = AReport(2);
   {
     const auto spool = MustOpen(folder / "spool");
@@ -109,7 +95,7 @@ TEST(Spool, GivesBackWhatWasPutAfterReopeningOldestFirst) {
 }
 
 TEST(Spool, KeepsTheOrderOfReportsWhenSlotsAreUsedAgain) {
-  const Folder folder;
+  const test::TempFolder folder;
   {
     const auto spool = MustOpen(folder.path());
     const Digest first = MustPut(*spool, AReport(1));
@@ -123,7 +109,7 @@ TEST(Spool, KeepsTheOrderOfReportsWhenSlotsAreUsedAgain) {
 }
 
 TEST(Spool, UsesOneSlotForAnyNumberOfReportsThatAreAcknowledgedInTurn) {
-  const Folder folder;
+  const test::TempFolder folder;
   const auto spool = MustOpen(folder.path());
   for (std::uint32_t i = 1; i <= 50; ++i) spool->Remove(MustPut(*spool, AReport(i, 100 * i)));
   EXPECT_THAT(spool->Pending(), IsEmpty());
@@ -131,14 +117,14 @@ TEST(Spool, UsesOneSlotForAnyNumberOfReportsThatAreAcknowledgedInTurn) {
 }
 
 TEST(Spool, TakesTheSameReportOnce) {
-  const Folder folder;
+  const test::TempFolder folder;
   const auto spool = MustOpen(folder.path());
   EXPECT_EQ(MustPut(*spool, AReport(1)), MustPut(*spool, AReport(1)));
   EXPECT_THAT(spool->Pending(), SizeIs(1));
 }
 
 TEST(Spool, RemovingAnUnknownReportChangesNothing) {
-  const Folder folder;
+  const test::TempFolder folder;
   const auto spool = MustOpen(folder.path());
   MustPut(*spool, AReport(1));
   spool->Remove(Sha256("another"));
@@ -146,7 +132,7 @@ TEST(Spool, RemovingAnUnknownReportChangesNothing) {
 }
 
 TEST(Spool, KeepsAReportLargerThanASlot) {
-  const Folder folder;
+  const test::TempFolder folder;
   Report large = AReport(1);
   for (std::uint32_t i = 0; i < 60; ++i) {
     large.builds.push_back(AReport(1, 4000).builds[0]);
@@ -161,7 +147,7 @@ TEST(Spool, KeepsAReportLargerThanASlot) {
 // the pipe says so) is there, in order, and at most one more.
 TEST(Spool, KeepsEveryReportThatPutReturnedForAfterAKill) {
   for (int trial = 0; trial < 12; ++trial) {
-    const Folder folder;
+    const test::TempFolder folder;
     int pipe_fds[2];
     ASSERT_EQ(pipe(pipe_fds), 0);
     const pid_t writer = fork();
@@ -194,7 +180,7 @@ TEST(Spool, KeepsEveryReportThatPutReturnedForAfterAKill) {
 }
 
 TEST(Spool, SetsATornReportAsideAndKeepsTheOthers) {
-  const Folder folder;
+  const test::TempFolder folder;
   {
     const auto spool = MustOpen(folder.path());
     MustPut(*spool, AReport(1));
@@ -215,7 +201,7 @@ TEST(Spool, SetsATornReportAsideAndKeepsTheOthers) {
 }
 
 TEST(Spool, SetsAReportAsideWhoseFileLostItsEnd) {
-  const Folder folder;
+  const test::TempFolder folder;
   MustPut(*MustOpen(folder.path()), AReport(1));
   fs::resize_file(folder / "slot-0", 100);
   std::ofstream(folder / "slot-1") << std::string(100, '\0');  // made, but not to its full length
@@ -226,13 +212,13 @@ TEST(Spool, SetsAReportAsideWhoseFileLostItsEnd) {
 }
 
 TEST(Spool, FindsEveryFlippedBit) {
-  const Folder folder;
+  const test::TempFolder folder;
   MustPut(*MustOpen(folder.path()), AReport(1));
   std::ifstream in(folder / "slot-0", std::ios::binary);
   const std::string whole((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   const std::size_t used = whole.find_last_not_of('\0') + 1;
   for (std::size_t i = 0; i < used; ++i) {
-    const Folder copy;
+    const test::TempFolder copy;
     {
       std::ofstream out(copy / "slot-0", std::ios::binary);
       std::string bytes = whole;
@@ -246,7 +232,7 @@ TEST(Spool, FindsEveryFlippedBit) {
 }
 
 TEST(Spool, DropsASlotThatWasNeverFinished) {
-  const Folder folder;
+  const test::TempFolder folder;
   std::ofstream(folder / "slot-0") << std::string(100, '\0');
   const auto spool = MustOpen(folder.path());
   EXPECT_THAT(spool->Notes(), IsEmpty());
@@ -255,7 +241,7 @@ TEST(Spool, DropsASlotThatWasNeverFinished) {
 }
 
 TEST(Spool, IsOpenedByOneProcessAtATime) {
-  const Folder folder;
+  const test::TempFolder folder;
   const auto first = MustOpen(folder.path());
   const Result<std::unique_ptr<Spool>> second = Spool::Open(folder.path());
   ASSERT_FALSE(second);
@@ -270,7 +256,7 @@ TEST(Spool, SaysWhereItCannotWrite) {
 }
 
 TEST(Spool, RemembersTheHighestHeadOfEachLedger) {
-  const Folder folder;
+  const test::TempFolder folder;
   {
     const auto spool = MustOpen(folder.path());
     EXPECT_EQ(spool->LastHead(), LedgerHead{});
@@ -288,7 +274,7 @@ TEST(Spool, RemembersTheHighestHeadOfEachLedger) {
 }
 
 TEST(Spool, FallsBackToTheHeadBeforeATornOne) {
-  const Folder folder;
+  const test::TempFolder folder;
   {
     const auto spool = MustOpen(folder.path());
     for (std::uint64_t seq = 1; seq <= 5; ++seq) ASSERT_TRUE(spool->Remember(AHead(seq)));
@@ -304,7 +290,7 @@ TEST(Spool, FallsBackToTheHeadBeforeATornOne) {
 }
 
 TEST(Spool, RefusesALedgerNameThatIsTooLong) {
-  const Folder folder;
+  const test::TempFolder folder;
   const auto spool = MustOpen(folder.path());
   EXPECT_FALSE(spool->Remember(AHead(1, LedgerId(std::string(1000, 'a')))));
   EXPECT_TRUE(spool->Remember(AHead(1)));

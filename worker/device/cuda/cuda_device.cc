@@ -24,32 +24,13 @@
 #include "worker/device/cuda/order_rules.h"
 #include "worker/device/cuda/source_text.h"
 #include "worker/device/median.h"
+#include "worker/device/stopwatch.h"
 #include "worker/object_cache.h"
 
 namespace pawl {
 namespace {
 
 constexpr std::size_t kMaxLogBytes = 4096;
-constexpr std::uint64_t kThrottles = kClockReasonHwSlowdown | kClockReasonHwThermal |
-                                     kClockReasonSwThermal | kClockReasonHwPowerBrake;
-// A visit is void when a throttle is on and its clock is this far below the order's highest.
-constexpr double kClockDrop = 0.03;
-// A candidate's share of the incumbent's time below which a policy may keep it.
-constexpr double kWorthCapturing = 0.995;
-
-class Stopwatch {
- public:
-  double Lap() {
-    const auto now = std::chrono::steady_clock::now();
-    const double seconds = std::chrono::duration<double>(now - start_).count();
-    start_ = now;
-    return seconds;
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
-
 // The highest of what visits have seen.
 void Take(const DeviceConditions& seen, DeviceConditions& all) {
   all.clock_reasons |= seen.clock_reasons;
@@ -105,10 +86,8 @@ class CudaDevice final : public Device {
   Outcome OutcomeOf(DriverStatus status, ArmRole role, const std::string& doing) const;
   void BlameGpu(Outcome& outcome) const;
   void LookForOthers(Execution& execution);
-  bool WorthCapturing(const Order& order, const Report& report) const;
   Result<bool> TakeCaptures(const Order& order, const Progress& progress, Execution& execution,
                             std::vector<LoadedArm>& arms);
-  void JudgeClocks(Execution& execution) const;
 
   const std::unique_ptr<Driver> driver_;
   const std::unique_ptr<Gpu> gpu_;
@@ -177,12 +156,16 @@ Result<Execution> CudaDevice::Execute(const Order& order, const Progress& progre
     go_on = Rounds(order, progress, execution, arms);
     execution.report.run_seconds = watch.Lap();
     LookForOthers(execution);
-    if (go_on && *go_on && WorthCapturing(order, execution.report)) {
+    if (go_on && *go_on && WorthCapturing(order, execution.report, facts_.instruments)) {
       go_on = TakeCaptures(order, progress, execution, arms);
     }
   }
   if (!go_on) return go_on.error();
-  if (*go_on) JudgeClocks(execution);
+  if (*go_on) {
+    if (std::optional<Outcome> moved = JudgeClocks(execution.report)) {
+      execution.report.outcome = std::move(*moved);
+    }
+  }
   // A wrong arm's time is never judged.
   if (execution.report.outcome.kind != OutcomeKind::kMeasured) execution.report.rounds.clear();
   return execution;
@@ -388,27 +371,6 @@ Result<bool> CudaDevice::Rounds(const Order& order, const Progress& progress, Ex
   return true;
 }
 
-// Whether an order's arms are worth the second instrument: a candidate that may be kept, and what
-// is confirmed.
-bool CudaDevice::WorthCapturing(const Order& order, const Report& report) const {
-  const std::vector<Instrument>& have = facts_.instruments;
-  if (order.timing.instrument == Instrument::kKernelTime ||
-      std::find(have.begin(), have.end(), Instrument::kKernelTime) == have.end()) {
-    return false;
-  }
-  if (order.kind == OrderKind::kConfirm) return true;
-  std::vector<double> candidate, incumbent;
-  for (const RoundMedians& round : report.rounds) {
-    for (const VisitMedian& visit : round.visits) {
-      const ArmRole role = order.arms[visit.arm].role;
-      if (role == ArmRole::kCandidate) candidate.push_back(visit.median_us);
-      if (role == ArmRole::kIncumbent) incumbent.push_back(visit.median_us);
-    }
-  }
-  return !candidate.empty() && !incumbent.empty() &&
-         Median(candidate) < kWorthCapturing * Median(incumbent);
-}
-
 // After the rounds, since tracing changes what it traces. What cannot be captured is said in the
 // log and leaves the rounds as they are.
 Result<bool> CudaDevice::TakeCaptures(const Order& order, const Progress& progress,
@@ -451,25 +413,6 @@ void CudaDevice::LookForOthers(Execution& execution) {
   std::string pids;
   for (const std::uint32_t pid : others) pids += (pids.empty() ? "" : ",") + std::to_string(pid);
   execution.notes.push_back("event=foreign_processes gpu=" + facts_.uuid + " pids=" + pids);
-}
-
-// Rounds whose clocks a throttle has moved say nothing about the arms.
-void CudaDevice::JudgeClocks(Execution& execution) const {
-  const std::uint64_t reasons = execution.report.conditions.clock_reasons & kThrottles;
-  if (reasons == 0) return;
-  double lowest = 0, highest = 0;
-  for (const RoundMedians& round : execution.report.rounds) {
-    for (const VisitMedian& visit : round.visits) {
-      if (visit.clock_mhz <= 0) continue;
-      lowest = lowest > 0 ? std::min(lowest, visit.clock_mhz) : visit.clock_mhz;
-      highest = std::max(highest, visit.clock_mhz);
-    }
-  }
-  if (highest <= 0 || lowest >= highest * (1 - kClockDrop)) return;
-  execution.report.outcome = {OutcomeKind::kThrottled, std::nullopt,
-                              "visits ran at " + std::to_string(static_cast<int>(lowest)) + " to " +
-                                  std::to_string(static_cast<int>(highest)) +
-                                  " MHz: " + DescribeClockReasons(reasons)};
 }
 
 }  // namespace

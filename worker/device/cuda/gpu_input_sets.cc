@@ -5,6 +5,7 @@
 
 #include "worker/device/compare.h"
 #include "worker/device/fill.h"
+#include "worker/device/order_rules.h"
 
 namespace pawl {
 namespace {
@@ -13,24 +14,6 @@ constexpr std::int64_t kThreads = 128;
 constexpr std::int64_t kChunkElements = 1 << 20;
 // Of the GPU's memory, for sets that are kept from one problem to the next.
 constexpr std::uint64_t kKeptShare = 4;
-
-Digest KeyOf(const Order& order, std::uint64_t seed, bool sibling) {
-  Hasher hasher;
-  hasher.Field("cuda input set 1").Field(order.sources[*order.check.reference].digest.Hex());
-  for (const Buffer& buffer : order.buffers) {
-    const double fill[] = {buffer.fill.a, buffer.fill.b};
-    hasher.Field(buffer.name).Field(Name(buffer.dtype));
-    hasher.Field(buffer.role == BufferRole::kInput ? "input" : "output");
-    for (const std::int64_t extent : buffer.extents) hasher.Field(std::to_string(extent));
-    hasher.Field(std::to_string(static_cast<int>(buffer.fill.kind)));
-    hasher.Field({reinterpret_cast<const char*>(fill), sizeof fill});
-  }
-  for (const Scalar& scalar : order.scalars) {
-    hasher.Field(scalar.name).Field(std::to_string(scalar.value));
-  }
-  hasher.Field(std::to_string(seed)).Field(sibling ? "sibling" : "set");
-  return hasher.Finish();
-}
 
 std::size_t BytesOf(const GpuInputSet& set) {
   std::size_t bytes = 0;
@@ -127,7 +110,7 @@ Result<std::shared_ptr<const GpuInputSet>> GpuInputSets::Take(const Order& order
                                                               std::uint64_t seed, Fill fill,
                                                               std::unique_ptr<Reference>& reference,
                                                               const std::function<void()>& alive) {
-  const Digest key = KeyOf(order, seed, fill == FillSibling);
+  const Digest key = InputSetKey(order, "cuda", seed, fill == FillSibling);
   const auto found = std::find_if(kept_.begin(), kept_.end(),
                                   [&key](const Kept& kept) { return kept.key == key; });
   if (found != kept_.end()) {

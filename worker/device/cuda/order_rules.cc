@@ -3,59 +3,27 @@
 #include <algorithm>
 #include <string>
 
+#include "worker/device/cuda/nvml.h"
+#include "worker/device/median.h"
+#include "worker/device/order_rules.h"
+
 namespace pawl {
 namespace {
 
 constexpr std::size_t kMaxArguments = 64;
-
-Status ValidateArguments(const Order& order, const Arm& arm, const Launch& launch) {
-  const auto refuse = [&](const std::string& what) {
-    return Error{"cuda: arm " + arm.label + what, Advice::kReject};
-  };
-  if (launch.arguments.size() > kMaxArguments) {
-    return refuse(" has a launch of " + std::to_string(launch.arguments.size()) + " arguments, " +
-                  std::to_string(kMaxArguments) + " are the most");
-  }
-  for (const Argument& argument : launch.arguments) {
-    std::size_t count = 0;
-    switch (argument.kind) {
-      case Argument::Kind::kBuffer:
-        count = order.buffers.size();
-        break;
-      case Argument::Kind::kScalar:
-        count = order.scalars.size();
-        break;
-      case Argument::Kind::kScratch:
-        count = arm.scratch.size();
-        break;
-    }
-    if (argument.index >= count) return refuse(" has an argument out of range");
-  }
-  if (launch.kind == LaunchKind::kMemset &&
-      (launch.arguments.size() != 1 || launch.arguments[0].kind == Argument::Kind::kScalar)) {
-    return refuse(" has a fill of something that is no memory");
-  }
-  return {};
-}
+constexpr std::uint64_t kThrottles = kClockReasonHwSlowdown | kClockReasonHwThermal |
+                                     kClockReasonSwThermal | kClockReasonHwPowerBrake;
+// A visit is void when a throttle is on and its clock is this far below the order's highest.
+constexpr double kClockDrop = 0.03;
+// A candidate's share of the incumbent's time below which a policy may keep it.
+constexpr double kWorthCapturing = 0.995;
 
 }  // namespace
 
 Digest CudaCheckKey(const Order& order, const Arm& arm) {
   Hasher hasher;
-  const double bounds[] = {order.check.rtol, order.check.atol};
-  hasher.Field("cuda check 1").Field(order.sources[*order.check.reference].digest.Hex());
-  hasher.Field({reinterpret_cast<const char*>(bounds), sizeof bounds});
-  for (const Buffer& buffer : order.buffers) {
-    const double fill[] = {buffer.fill.a, buffer.fill.b};
-    hasher.Field(buffer.name).Field(Name(buffer.dtype));
-    hasher.Field(buffer.role == BufferRole::kInput ? "input" : "output");
-    hasher.Field(std::to_string(static_cast<int>(buffer.fill.kind)));
-    hasher.Field({reinterpret_cast<const char*>(fill), sizeof fill});
-    for (const std::int64_t extent : buffer.extents) hasher.Field(std::to_string(extent));
-  }
-  for (const Scalar& scalar : order.scalars) hasher.Field(std::to_string(scalar.value));
-  for (const std::uint64_t seed : order.input_seeds) hasher.Field(std::to_string(seed));
-  hasher.Field(std::to_string(order.check.hidden_seed));
+  hasher.Field("cuda check 2");
+  AddCheck(order, hasher);
   for (const Launch& launch : arm.launches) {
     hasher.Field(launch.kernel).Field(std::to_string(launch.byte));
     for (const auto* sides : {&launch.grid, &launch.block, &launch.cluster}) {
@@ -72,41 +40,60 @@ Digest CudaCheckKey(const Order& order, const Arm& arm) {
 }
 
 Status ValidateCudaOrder(const Order& order, const std::vector<Instrument>& instruments) {
-  const auto refuse = [](const std::string& what) {
-    return Error{"cuda: " + what, Advice::kReject};
-  };
-  if (order.backend != "cuda") {
-    return refuse("an order for the backend '" + order.backend + "', this device runs 'cuda'");
-  }
-  const bool timed = !order.rounds.empty();
-  if (timed && std::find(instruments.begin(), instruments.end(), order.timing.instrument) ==
-                   instruments.end()) {
-    std::string have;
-    for (const Instrument instrument : instruments) {
-      have += (have.empty() ? "" : ", ") + std::string(Name(instrument));
-    }
-    return refuse("no instrument " + std::string(Name(order.timing.instrument)) +
-                  " (have: " + have + ")");
-  }
-  if (timed && order.timing.iterations == 0) return refuse("an order with no timed iterations");
+  if (Status valid = ValidateArms(order, "cuda", "cuda"); !valid) return valid;
+  if (Status valid = ValidateTiming(order, "cuda", instruments); !valid) return valid;
   for (const Arm& arm : order.arms) {
-    if (!arm.source || *arm.source >= order.sources.size() || arm.launches.empty()) {
-      return refuse("arm " + arm.label +
-                    " has no source or no launch; only a replay can answer it");
-    }
+    const auto refuse = [&](const std::string& what) {
+      return Error{"cuda: arm " + arm.label + what, Advice::kReject};
+    };
     for (const Launch& launch : arm.launches) {
-      if (Status valid = ValidateArguments(order, arm, launch); !valid) return valid;
-    }
-  }
-  for (const RoundPlan& round : order.rounds) {
-    for (const VisitPlan& visit : round.visits) {
-      if (visit.arm >= order.arms.size() || visit.input_set >= order.input_seeds.size()) {
-        return refuse("a visit of arm " + std::to_string(visit.arm) + " on input set " +
-                      std::to_string(visit.input_set) + ", which the order does not have");
+      if (launch.arguments.size() > kMaxArguments) {
+        return refuse(" has a launch of " + std::to_string(launch.arguments.size()) +
+                      " arguments, " + std::to_string(kMaxArguments) + " are the most");
+      }
+      if (launch.kind == LaunchKind::kMemset &&
+          (launch.arguments.size() != 1 || launch.arguments[0].kind == Argument::Kind::kScalar)) {
+        return refuse(" has a fill of something that is no memory");
       }
     }
   }
   return {};
+}
+
+bool WorthCapturing(const Order& order, const Report& report, const std::vector<Instrument>& have) {
+  if (order.timing.instrument == Instrument::kKernelTime ||
+      std::find(have.begin(), have.end(), Instrument::kKernelTime) == have.end()) {
+    return false;
+  }
+  if (order.kind == OrderKind::kConfirm) return true;
+  std::vector<double> candidate, incumbent;
+  for (const RoundMedians& round : report.rounds) {
+    for (const VisitMedian& visit : round.visits) {
+      const ArmRole role = order.arms[visit.arm].role;
+      if (role == ArmRole::kCandidate) candidate.push_back(visit.median_us);
+      if (role == ArmRole::kIncumbent) incumbent.push_back(visit.median_us);
+    }
+  }
+  return !candidate.empty() && !incumbent.empty() &&
+         Median(candidate) < kWorthCapturing * Median(incumbent);
+}
+
+std::optional<Outcome> JudgeClocks(const Report& report) {
+  const std::uint64_t reasons = report.conditions.clock_reasons & kThrottles;
+  if (reasons == 0) return std::nullopt;
+  double lowest = 0, highest = 0;
+  for (const RoundMedians& round : report.rounds) {
+    for (const VisitMedian& visit : round.visits) {
+      if (visit.clock_mhz <= 0) continue;
+      lowest = lowest > 0 ? std::min(lowest, visit.clock_mhz) : visit.clock_mhz;
+      highest = std::max(highest, visit.clock_mhz);
+    }
+  }
+  if (highest <= 0 || lowest >= highest * (1 - kClockDrop)) return std::nullopt;
+  return Outcome{OutcomeKind::kThrottled, std::nullopt,
+                 "visits ran at " + std::to_string(static_cast<int>(lowest)) + " to " +
+                     std::to_string(static_cast<int>(highest)) +
+                     " MHz: " + DescribeClockReasons(reasons)};
 }
 
 }  // namespace pawl

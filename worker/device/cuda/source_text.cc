@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "worker/device/generated_text.h"
+
 namespace pawl {
 namespace {
 
@@ -211,21 +213,6 @@ std::string_view CudaType(DType dtype) {
   CHECK(false, static_cast<int>(dtype));
 }
 
-// What the compiler is to call the lines that follow.
-std::string LineMark(const std::string& name) {
-  std::string quoted;
-  for (const char c : name) {
-    if (c == '"' || c == '\\') quoted += '\\';
-    quoted += c == '\n' ? ' ' : c;
-  }
-  return "#line 1 \"" + quoted + "\"\n";
-}
-
-void AppendItem(std::string& list, const std::string& item) {
-  if (!list.empty()) list += ", ";
-  list += item;
-}
-
 void AddHeaders(CudaUnit& unit, const std::vector<HeaderText>& headers) {
   unit.headers = StandardHeaders();
   for (const HeaderText& header : headers) unit.headers.emplace_back(header.name, header.text);
@@ -348,8 +335,7 @@ CudaUnit ReferenceUnitFor(const SourceText& source, const std::vector<HeaderText
       parameters += ", std::int64_t " + name;
       AppendItem(values, name);
     }
-    const std::size_t rank = output.extents.size();
-    for (std::size_t axis = 0; axis < rank; ++axis) AppendItem(values, "i" + std::to_string(axis));
+    AppendPlace(values, output);
     unit.kernels.push_back(ReferenceKernel(output));
     unit.text += "extern \"C\" __global__ void " + ReferenceKernel(output) +
                  "(double* expected, std::int64_t first, std::int64_t last" + parameters +
@@ -358,11 +344,7 @@ CudaUnit ReferenceUnitFor(const SourceText& source, const std::vector<HeaderText
                  "threadIdx.x;\n"
                  "  if (flat >= last) return;\n"
                  "  std::int64_t rest = flat;\n";
-    for (std::size_t axis = rank; axis-- > 0;) {
-      const std::string extent = std::to_string(output.extents[axis]);
-      unit.text += "  const std::int64_t i" + std::to_string(axis) + " = rest % " + extent +
-                   ";\n  rest /= " + extent + ";\n";
-    }
+    unit.text += PlaceStatements(output, "  ");
     unit.text += "  static_cast<void>(rest);\n  expected[flat] = reference_" + output.name + "(" +
                  values + ");\n}\n";
   }

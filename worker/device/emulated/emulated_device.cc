@@ -19,6 +19,7 @@
 #include "worker/device/host/guarded.h"
 #include "worker/device/host/input_sets.h"
 #include "worker/device/host/machine.h"
+#include "worker/device/order_rules.h"
 #include "worker/object_cache.h"
 
 namespace pawl {
@@ -29,24 +30,13 @@ double Seconds(std::chrono::steady_clock::time_point since) {
 }
 
 Status Validate(const Order& order, const std::string& name) {
-  const auto refuse = [&](const std::string& what) {
-    return Error{name + ": " + what, Advice::kReject};
-  };
-  if (order.backend != "cuda") {
-    return refuse("an order for the backend '" + order.backend + "', this device runs 'cuda'");
-  }
-  if (order.kind != OrderKind::kAudit || !order.rounds.empty()) {
-    return refuse(
-        "the emulated device checks kernels and never times them; it takes audit orders, "
-        "this is a " +
-        std::string(Name(order.kind)) + " order");
-  }
-  for (const Arm& arm : order.arms) {
-    if (!arm.source || arm.launches.empty()) {
-      return refuse("arm " + arm.label + " has no source or no launch");
-    }
-  }
-  return {};
+  if (Status valid = ValidateArms(order, name, "cuda"); !valid) return valid;
+  if (order.kind == OrderKind::kAudit && order.rounds.empty()) return {};
+  return Error{name +
+                   ": the emulated device checks kernels and never times them; it takes audit "
+                   "orders, this is a " +
+                   std::string(Name(order.kind)) + " order",
+               Advice::kReject};
 }
 
 // Global memory of one arm: the order's buffers and the arm's scratch.

@@ -20,23 +20,12 @@
 #include "worker/device/host/module.h"
 #include "worker/device/host/thunk.h"
 #include "worker/device/median.h"
+#include "worker/device/order_rules.h"
+#include "worker/device/stopwatch.h"
 #include "worker/object_cache.h"
 
 namespace pawl {
 namespace {
-
-class Stopwatch {
- public:
-  double Lap() {
-    const auto now = std::chrono::steady_clock::now();
-    const double seconds = std::chrono::duration<double>(now - start_).count();
-    start_ = now;
-    return seconds;
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 Unit UnitOf(const SourceText& source, const std::vector<Launch>& launches,
             const std::vector<Buffer>& buffers, const std::vector<Scalar>& scalars,
@@ -52,60 +41,26 @@ Unit UnitOf(const SourceText& source, const std::vector<Launch>& launches,
 // What a check's outcome depends on, beside the object.
 Digest CheckKey(const Order& order) {
   Hasher hasher;
-  const double bounds[] = {order.check.rtol, order.check.atol};
-  hasher.Field("host check 1").Field(order.sources[*order.check.reference].digest.Hex());
-  hasher.Field({reinterpret_cast<const char*>(bounds), sizeof bounds});
-  for (const Buffer& buffer : order.buffers) {
-    const double fill[] = {buffer.fill.a, buffer.fill.b};
-    hasher.Field(buffer.name).Field(Name(buffer.dtype));
-    hasher.Field(buffer.role == BufferRole::kInput ? "input" : "output");
-    hasher.Field(std::to_string(static_cast<int>(buffer.fill.kind)));
-    hasher.Field({reinterpret_cast<const char*>(fill), sizeof fill});
-    for (const std::int64_t extent : buffer.extents) hasher.Field(std::to_string(extent));
-  }
-  for (const Scalar& scalar : order.scalars) hasher.Field(std::to_string(scalar.value));
-  for (const std::uint64_t seed : order.input_seeds) hasher.Field(std::to_string(seed));
-  hasher.Field(std::to_string(order.check.hidden_seed));
+  hasher.Field("host check 2");
+  AddCheck(order, hasher);
   return hasher.Finish();
 }
 
 Status Validate(const Order& order) {
-  const auto refuse = [](const std::string& what) {
-    return Error{"host: " + what, Advice::kReject};
-  };
-  if (order.backend != "host") {
-    return refuse("an order for the backend '" + order.backend + "', this device runs 'host'");
+  if (Status valid = ValidateArms(order, "host", "host"); !valid) return valid;
+  if (Status valid = ValidateTiming(order, "host", {Instrument::kCpuTime, Instrument::kWallTime});
+      !valid) {
+    return valid;
   }
-  if (order.timing.instrument != Instrument::kCpuTime &&
-      order.timing.instrument != Instrument::kWallTime) {
-    return refuse("no instrument " + std::string(Name(order.timing.instrument)) +
-                  " (have: cpu_time, wall_time)");
-  }
-  if (order.timing.iterations == 0) return refuse("an order with no timed iterations");
   for (const Arm& arm : order.arms) {
-    if (!arm.source || *arm.source >= order.sources.size() || arm.launches.empty()) {
-      return refuse("arm " + arm.label +
-                    " has no source or no launch; only a replay can answer it");
-    }
-    if (!arm.scratch.empty()) return refuse("arm " + arm.label + " wants scratch memory");
-    for (const Launch& launch : arm.launches) {
-      if (launch.kind != LaunchKind::kKernel) {
-        return refuse("arm " + arm.label + " has a launch that is no call of a kernel");
-      }
-      for (const Argument& argument : launch.arguments) {
-        const std::size_t count =
-            argument.kind == Argument::Kind::kBuffer ? order.buffers.size() : order.scalars.size();
-        if (argument.index >= count)
-          return refuse("arm " + arm.label + " has an argument out of range");
-      }
-    }
-  }
-  for (const RoundPlan& round : order.rounds) {
-    for (const VisitPlan& visit : round.visits) {
-      if (visit.arm >= order.arms.size() || visit.input_set >= order.input_seeds.size()) {
-        return refuse("a visit of arm " + std::to_string(visit.arm) + " on input set " +
-                      std::to_string(visit.input_set) + ", which the order does not have");
-      }
+    const bool only_calls =
+        std::all_of(arm.launches.begin(), arm.launches.end(),
+                    [](const Launch& launch) { return launch.kind == LaunchKind::kKernel; });
+    if (!arm.scratch.empty() || !only_calls) {
+      return Error{
+          "host: arm " + arm.label +
+              (only_calls ? " wants scratch memory" : " has a launch that is no call of a kernel"),
+          Advice::kReject};
     }
   }
   return {};

@@ -12,6 +12,7 @@
 #include "worker/device/compare.h"
 #include "worker/device/fill.h"
 #include "worker/device/host/thunk.h"
+#include "worker/device/order_rules.h"
 
 namespace pawl {
 namespace {
@@ -21,29 +22,6 @@ constexpr std::int64_t kChunkElements = 256;
 
 using ReferenceLoop = void (*)(const void* const*, const std::int64_t*, std::int64_t, std::int64_t,
                                double*);
-
-std::string Bits(const void* value, std::size_t bytes) {
-  return {static_cast<const char*>(value), bytes};
-}
-
-// Everything that an input set and its expected outputs depend on.
-Digest KeyOf(const Order& order, std::uint64_t seed, bool sibling) {
-  Hasher hasher;
-  hasher.Field("host input set 1").Field(order.sources[*order.check.reference].digest.Hex());
-  for (const Buffer& buffer : order.buffers) {
-    hasher.Field(buffer.name).Field(Name(buffer.dtype));
-    hasher.Field(buffer.role == BufferRole::kInput ? "input" : "output");
-    for (const std::int64_t extent : buffer.extents) hasher.Field(std::to_string(extent));
-    hasher.Field(std::to_string(static_cast<int>(buffer.fill.kind)));
-    hasher.Field(Bits(&buffer.fill.a, sizeof buffer.fill.a));
-    hasher.Field(Bits(&buffer.fill.b, sizeof buffer.fill.b));
-  }
-  for (const Scalar& scalar : order.scalars) {
-    hasher.Field(scalar.name).Field(std::to_string(scalar.value));
-  }
-  hasher.Field(std::to_string(seed)).Field(sibling ? "sibling" : "set");
-  return hasher.Finish();
-}
 
 Digest KeyOfExpected(const Digest& set, std::size_t buffer) {
   Hasher hasher;
@@ -101,7 +79,7 @@ Result<std::shared_ptr<const InputSet>> InputSets::Take(const Order& order, std:
                                                         FillFunction fill,
                                                         std::unique_ptr<Module>& reference,
                                                         const std::function<void()>& alive) {
-  const Digest key = KeyOf(order, seed, fill == FillSibling);
+  const Digest key = InputSetKey(order, "host", seed, fill == FillSibling);
   const auto found = std::find_if(kept_.begin(), kept_.end(),
                                   [&key](const Kept& kept) { return kept.key == key; });
   if (found != kept_.end()) {

@@ -1,5 +1,7 @@
 #include "worker/device/host/thunk.h"
 
+#include "worker/device/generated_text.h"
+
 namespace pawl {
 namespace {
 
@@ -20,21 +22,6 @@ std::string_view CType(DType dtype) {
 std::string PointerType(const Buffer& buffer) {
   return (buffer.role == BufferRole::kInput ? "const " : "") + std::string(CType(buffer.dtype)) +
          "*";
-}
-
-// What the compiler is to call the lines that follow.
-std::string LineMark(const std::string& name) {
-  std::string quoted;
-  for (const char c : name) {
-    if (c == '"' || c == '\\') quoted += '\\';
-    quoted += c == '\n' ? ' ' : c;
-  }
-  return "#line 1 \"" + quoted + "\"\n";
-}
-
-void AppendItem(std::string& list, const std::string& item) {
-  if (!list.empty()) list += ", ";
-  list += item;
 }
 
 }  // namespace
@@ -86,21 +73,14 @@ std::string ReferenceUnit(const SourceText& source, const std::vector<Buffer>& b
     for (std::size_t i = 0; i < scalars.size(); ++i) {
       AppendItem(arguments, "scalars[" + std::to_string(i) + "]");
     }
-    const std::size_t rank = output.extents.size();
-    for (std::size_t axis = 0; axis < rank; ++axis)
-      AppendItem(arguments, "i" + std::to_string(axis));
-
+    AppendPlace(arguments, output);
     unit += "extern \"C\" void " + ReferenceSymbol(output) +
             "([[maybe_unused]] const void* const* inputs, [[maybe_unused]] const std::int64_t* "
             "scalars, "
             "std::int64_t first, std::int64_t last, double* elements) {\n"
             "  for (std::int64_t flat = first; flat < last; ++flat) {\n"
             "    [[maybe_unused]] std::int64_t rest = flat;\n";
-    for (std::size_t axis = rank; axis-- > 0;) {
-      const std::string extent = std::to_string(output.extents[axis]);
-      unit += "    const std::int64_t i" + std::to_string(axis) + " = rest % " + extent +
-              ";\n    rest /= " + extent + ";\n";
-    }
+    unit += PlaceStatements(output, "    ");
     unit +=
         "    elements[flat - first] = reference_" + output.name + "(" + arguments + ");\n  }\n}\n";
   }

@@ -1,0 +1,61 @@
+#pragma once
+// What the stand-in driver knows: its calls, its memory, its time.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "worker/device/cuda/driver_api.h"
+
+namespace pawl {
+
+struct CuContextTag {};
+struct CuModuleTag {
+  std::string code;
+  float remembered = 0;  // static memory of a kernel: its own in each load
+  bool has_remembered = false;
+};
+struct CuFunctionTag {
+  CuModule module;
+  std::string name;
+};
+struct CuStreamTag {
+  CuGraph capturing = nullptr;
+};
+struct CuEventTag {
+  double us = 0;
+};
+struct CuGraphTag {
+  std::vector<std::function<void()>> nodes;
+};
+struct CuGraphExecTag {
+  std::vector<std::function<void()>> nodes;
+};
+
+struct StandinState {
+  std::uint64_t calls = 0;
+  std::uint64_t fail_at = 0;  // the number of the call; 0: none
+  int code = kCuUnknown;
+  int sticky = kCuSuccess;  // every call from now on
+  double us = 0;            // now
+  int devices = 1;
+  std::map<CuAddress, std::size_t> memory;
+  std::string failed;  // the function that was made to fail
+  CuContextTag context;
+  std::vector<std::string> log;
+  bool tracing = false;
+  std::vector<std::pair<double, double>> traced;  // in us
+};
+inline StandinState& The() {
+  static StandinState state;
+  return state;
+}
+
+// What the kernel does: pawl's own and those of the tests, by their names. The arguments are taken
+// now; the work is done when it is called.
+std::function<void()> StandinKernel(CuFunction function, void** arguments);
+
+}  // namespace pawl
