@@ -30,8 +30,9 @@ target_link_libraries(pawl_parsed PRIVATE pawl_flags)
 target_precompile_headers(pawl_parsed PRIVATE <algorithm> <array> <cstdint> <functional> <map> <memory>
   <optional> <string> <string_view> <utility> <variant> <vector>)
 # GCC 12's checks of array bounds see copies past the end of short literals, which tests are full of
-# (PR 105329); the sanitizer builds watch the real ones.
-set(PAWL_TEST_OPTIONS $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>)
+# (PR 105329); the sanitizer builds watch the real ones. What is tested is optimized; the tests' own code at -O1
+# compiles in two thirds of the time.
+set(PAWL_TEST_OPTIONS -O1 $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>)
 add_library(pawl_parsed_tests STATIC ${CMAKE_SOURCE_DIR}/cmake/parsed.cc)
 target_link_libraries(pawl_parsed_tests PRIVATE pawl_flags GTest::gmock GTest::gtest_main)
 set_target_properties(pawl_parsed_tests PROPERTIES PAWL_TEST ON)

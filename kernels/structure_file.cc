@@ -247,6 +247,11 @@ Status ReadStart(Table& table, Structure& structure) {
 }
 
 Status ReadRival(Table& table, Backend& backend) {
+  if (backend.name == "cuda") {
+    return Error{table.place().Text() +
+                 ": [[rival]] is a host function to call; a cuda kernel to compare with needs a "
+                 "launch: make it a committed kernel or a structure"};
+  }
   Rival rival;
   Result<std::string> name = table.String("name");
   if (!name) return name.error();

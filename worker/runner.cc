@@ -18,20 +18,12 @@
 
 #include "schema/codec.h"
 #include "worker/frames.h"
+#include "worker/memory_limit.h"
 
 namespace pawl {
 namespace {
 
 constexpr int kCannotRun = 3;
-
-// A limit on data would count the shadow memory of a sanitizer.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kLimitMemory = false;
-#elif defined(__has_feature)
-constexpr bool kLimitMemory = !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer);
-#else
-constexpr bool kLimitMemory = true;
-#endif
 
 void LimitOurselves(const std::string& device, std::uint64_t memory_bytes) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -39,13 +31,9 @@ void LimitOurselves(const std::string& device, std::uint64_t memory_bytes) {
   for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) std::signal(fault, SIG_DFL);
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
-  if (memory_bytes == 0) {
-    memory_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
-                   static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) / 4 * 3;
-  }
   // No kernel of a GPU takes this machine's memory, and its driver maps more than it uses.
-  const rlimit memory{memory_bytes, memory_bytes};
-  if (kLimitMemory && device.rfind("cuda", 0) != 0) ::setrlimit(RLIMIT_DATA, &memory);
+  if (device.rfind("cuda", 0) != 0)
+    LimitMemory(memory_bytes > 0 ? memory_bytes : MostOfTheMemory());
   std::ofstream("/proc/self/oom_score_adj") << "1000";
 }
 

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "coordinator/commands/command.h"
 #include "coordinator/commands/follow.h"
+#include "coordinator/commands/pick_devices.h"
 #include "coordinator/search/job_check.h"
 #include "coordinator/service/session.h"
 #include "schema/endpoint.h"
@@ -28,141 +28,9 @@ struct RunOptions {
   bool json = false;
 };
 
-// What workers are started for, and what is known of it before they are.
-struct Picked {
-  std::vector<std::string> names;
-  std::vector<ProspectiveDevice> devices;  // empty: not known before a worker says it
-};
-
-std::uint64_t MachineMemory() {
-  const long pages = ::sysconf(_SC_PHYS_PAGES), bytes = ::sysconf(_SC_PAGESIZE);
-  return pages > 0 && bytes > 0 ? static_cast<std::uint64_t>(pages) * bytes : 0;
-}
-
-ProspectiveDevice Prospective(const ListedDevice& listed) {
-  return {listed.facts, listed.kind == "host" ? MachineMemory() : 0};
-}
-
-constexpr std::string_view kReplay = "replay:";
-
-// Takes a replay whose recording is there.
-Status TakeReplay(const std::string& name, Picked& picked) {
-  const std::string file = name.substr(kReplay.size());
-  const std::string path = file.substr(0, file.find('?'));
-  std::error_code error;
-  const auto status = std::filesystem::status(path, error);
-  std::string problem;
-  if (!std::filesystem::exists(status)) {
-    problem = "no such file";
-  } else if (!std::filesystem::is_regular_file(status)) {
-    problem = "not a file";
-  } else if (std::filesystem::file_size(path, error) == 0) {
-    problem = "is empty";
-  }
-  if (!problem.empty()) return Error{"device '" + name + "': " + path + ": " + problem};
-  picked.names.push_back(name);
-  picked.devices.push_back(ProspectiveReplay(file));
-  return {};
-}
-
-// The devices that were named with --device: the job's tracks are measured on these, whatever the
-// file names.
-Result<Picked> TakeNamed(const std::vector<std::string>& names, Job& job) {
-  for (Job::Entry& entry : job.tracks) {
-    entry.base.devices = names;
-    for (auto& [backend, request] : entry.by_backend) request.devices = names;
-  }
-  Picked picked;
-  std::optional<std::vector<ListedDevice>> listed;
-  bool all_known = true;
-  for (const std::string& name : names) {
-    if (name.starts_with(kReplay)) {
-      if (Status taken = TakeReplay(name, picked); !taken) return taken.error();
-      continue;
-    }
-    if (!listed) {
-      auto devices = ListWorkerDevices(WorkerProgram());
-      if (!devices) return devices.error();
-      listed = *std::move(devices);
-    }
-    const auto found =
-        std::find_if(listed->begin(), listed->end(),
-                     [&](const ListedDevice& device) { return device.name == name; });
-    picked.names.push_back(name);
-    if (found != listed->end() && !found->problem.empty()) {
-      return Error{"device '" + name + "': " + found->problem + "; see `pawl devices`"};
-    }
-    if (found != listed->end()) {
-      picked.devices.push_back(Prospective(*found));
-    } else if (name.find(':') != std::string::npos) {
-      all_known = false;  // the worker knows kinds with parameters of their own
-    } else {
-      std::string have;
-      for (const ListedDevice& device : *listed) have += device.name + ", ";
-      return Error{"no device '" + name + "' (have: " + have + "replay:FILE); see `pawl devices`"};
-    }
-  }
-  if (!all_known) picked.devices.clear();
-  return picked;
-}
-
-// What to start workers for: --device, else what the job names, else what this machine has.
-Result<Picked> PickDevices(const RunOptions& options, Job& job) {
-  if (!options.devices.empty()) return TakeNamed(options.devices, job);
-  Picked picked;
-  bool any = false;
-  for (const Job::Entry& entry : job.tracks) {
-    for (const std::string& device : entry.base.devices) {
-      any = any || !device.starts_with(kReplay);
-      const bool known =
-          std::find(picked.names.begin(), picked.names.end(), device) != picked.names.end();
-      if (!device.starts_with(kReplay) || known || options.workers == 0) continue;
-      if (Status taken = TakeReplay(device, picked); !taken) return taken.error();
-    }
-  }
-  if (!any || options.workers == 0) return picked;
-  auto listed = ListWorkerDevices(WorkerProgram());
-  if (!listed) return listed.error();
-  std::vector<std::string> problems;
-  // The best backend that is there: a GPU before the host.
-  for (const std::string_view backend : {"cuda", "host"}) {
-    const std::size_t before = picked.names.size();
-    for (const ListedDevice& device : *listed) {
-      if (!device.problem.empty()) {
-        if (backend == "cuda") problems.push_back(device.name + ": " + device.problem);
-        continue;
-      }
-      if (device.backend != backend) continue;
-      const bool wanted =
-          std::any_of(job.tracks.begin(), job.tracks.end(), [&](const Job::Entry& entry) {
-            const TrackRequest& track = entry.base;
-            return (track.backend == "best" || track.backend == backend) &&
-                   std::any_of(
-                       track.devices.begin(), track.devices.end(),
-                       [&](const std::string& name) { return MatchesDevice(name, device.facts); });
-          });
-      if (!wanted) continue;
-      picked.names.push_back(device.name);
-      picked.devices.push_back(Prospective(device));
-    }
-    if (picked.names.size() > before) {
-      const bool fixed_host =
-          std::any_of(job.tracks.begin(), job.tracks.end(),
-                      [](const Job::Entry& entry) { return entry.base.backend == "host"; });
-      if (!fixed_host) break;
-    }
-  }
-  if (picked.names.empty()) {
-    std::string message = options.job + ": no device of this machine can run the job";
-    for (const std::string& problem : problems) message += "; " + problem;
-    return Error{message + "; see `pawl devices`, or name one with --device"};
-  }
-  return picked;
-}
-
 // Everything about the job that needs no worker; 0: go on.
 int CheckBeforehand(const RunOptions& options, const Job& job, const std::string& kernels,
-                    const Picked& picked) {
+                    const PickedDevices& picked) {
   if (!options.endpoint.empty()) {
     if (Status checked = CheckEndpoint(options.endpoint, EndpointUse::kListen); !checked) {
       return Fail("--listen: " + checked.error().message, kExitUsage);
@@ -212,7 +80,7 @@ int Run(const RunOptions& options) {
   if (!job) return Fail(job.error().message, kExitUsage);
   auto kernels = FindKernels(options.kernels);
   if (!kernels) return Fail(kernels.error().message);
-  auto picked = PickDevices(options, *job);
+  auto picked = PickDevices(options.devices, options.workers, *job);
   if (!picked) return Fail(picked.error().message);
   if (const int wrong = CheckBeforehand(options, *job, *kernels, *picked); wrong != kExitDone) {
     return wrong;

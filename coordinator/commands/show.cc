@@ -95,6 +95,18 @@ void PrintFacts(const GenerationRecord& record) {
                   build.compiler.c_str());
       if (!build.log.empty()) std::printf("%s\n", build.log.c_str());
     }
+    for (const Capture& capture : report->captures) {
+      std::printf("capture    %s: %s by %s\n", std::string(Name(report->arms[capture.arm])).c_str(),
+                  FormatTime(capture.median_us).c_str(),
+                  std::string(Name(capture.instrument)).c_str());
+    }
+    if (const DeviceConditions& seen = report->conditions; seen != DeviceConditions{}) {
+      std::printf(
+          "conditions memory at %u MHz, up to %u C and %.0f W, clock reasons 0x%llx, %u other "
+          "processes\n",
+          seen.memory_mhz, seen.temperature_c, seen.power_w,
+          static_cast<unsigned long long>(seen.clock_reasons), seen.foreign_processes);
+    }
     std::printf("worker     %s; build %.2f s, check %.2f s, run %.2f s%s%s\n",
                 report->worker.value.c_str(), report->build_seconds, report->check_seconds,
                 report->run_seconds, report->evidence.IsZero() ? "" : "; evidence ",

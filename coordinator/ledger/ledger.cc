@@ -395,18 +395,16 @@ Result<std::optional<GenerationIndex>> Ledger::FindGeneration(TrackId track,
   return index;
 }
 
-std::optional<Digest> Ledger::Seen(TrackId track, OrderKind kind, Generation generation,
+Result<std::optional<Digest>> Ledger::Seen(TrackId track, OrderKind kind, Generation generation,
                                    Attempt attempt) const {
   const Result<std::optional<std::string>> value =
       state_->store->Get(Family::kSeen, ledger_layout::SeenKey(track, kind, generation, attempt));
-  if (value && !*value) return std::nullopt;
+  if (value && !*value) return std::optional<Digest>();
   const std::optional<Digest> digest = value ? ledger_layout::ParseDigest(**value) : std::nullopt;
   if (digest) return digest;
-  // Not readable. "Never granted" would make the worker drop its report for good; "not reported
-  // yet" leads to an Append, which is refused from now on, so that nothing goes out.
-  state_->Halt("the index of attempts is not readable" +
-               (value ? std::string() : " (" + value.error().message + ")"));
-  return Digest{};
+  // Every answer but "ask again" would make the worker drop its report; and nothing is added to such a ledger.
+  return state_->Halt("the index of attempts is not readable" +
+                      (value ? std::string() : " (" + value.error().message + ")"));
 }
 
 bool Ledger::Holds(const LedgerHead& head) const {

@@ -98,7 +98,7 @@ class Ledger {
                           const std::function<bool(const GenerationIndex&)>& visit) const;
 
   // See Core::SeenLookup.
-  std::optional<Digest> Seen(TrackId track, OrderKind kind, Generation generation,
+  Result<std::optional<Digest>> Seen(TrackId track, OrderKind kind, Generation generation,
                              Attempt attempt) const;
   // Whether the ledger holds the event that a worker remembers: its own digest at that seq.
   bool Holds(const LedgerHead& head) const;

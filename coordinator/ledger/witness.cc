@@ -11,6 +11,7 @@ namespace pawl {
 namespace {
 
 constexpr std::size_t kRecordBytes = 256;
+constexpr int kMostLooks = 3;
 constexpr std::string_view kPrefix = "pawl head ledger=";
 
 std::string PathOf(const std::string& folder) { return folder + "/HEAD"; }
@@ -63,6 +64,15 @@ Error WriteError(const std::string& path, const rocksdb::Status& status) {
 }  // namespace
 
 Result<Witness::Reading> Witness::Read(rocksdb::Env* env, const std::string& folder) {
+  // Beside a writer a slot may be read half written; the next look finds it whole.
+  Result<Reading> reading = ReadOnce(env, folder);
+  for (int again = 0; again < kMostLooks && reading && reading->damaged && reading->head; ++again) {
+    reading = ReadOnce(env, folder);
+  }
+  return reading;
+}
+
+Result<Witness::Reading> Witness::ReadOnce(rocksdb::Env* env, const std::string& folder) {
   Reading reading;
   const rocksdb::Status exists = env->FileExists(PathOf(folder));
   if (exists.IsNotFound()) return reading;

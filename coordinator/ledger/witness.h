@@ -31,6 +31,7 @@ class Witness {
     bool damaged = false;            // at least one record is
   };
   static Result<Reading> Read(rocksdb::Env* env, const std::string& folder);
+  static Result<Reading> ReadOnce(rocksdb::Env* env, const std::string& folder);
 
   // Replaces the file by one that says `head`, on the disk before this returns.
   static Result<std::unique_ptr<Witness>> Open(rocksdb::Env* env, const std::string& folder,

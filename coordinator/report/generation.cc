@@ -173,14 +173,20 @@ nlohmann::json GenerationJson(const GenerationRecord& record, const TrackSpec& s
     }
   }
   json["seconds"] = seconds;
-  for (const Report& report : record.reports) {
-    for (const Capture& capture : report.captures) {
+  // Like the medians: of the measurement that was decided on.
+  DeviceConditions seen;
+  for (const Report* report : DecidingReports(record)) {
+    for (const Capture& capture : report->captures) {
       json["captures_us"][std::string(Name(capture.instrument))]
-          [std::string(Name(report.arms[capture.arm]))] = capture.median_us;
+          [std::string(Name(report->arms[capture.arm]))] = capture.median_us;
     }
+    seen.clock_reasons |= report->conditions.clock_reasons;
+    seen.memory_mhz = std::max(seen.memory_mhz, report->conditions.memory_mhz);
+    seen.temperature_c = std::max(seen.temperature_c, report->conditions.temperature_c);
+    seen.power_w = std::max(seen.power_w, report->conditions.power_w);
+    seen.foreign_processes = std::max(seen.foreign_processes, report->conditions.foreign_processes);
   }
-  if (!record.reports.empty() && record.reports.back().conditions != DeviceConditions{}) {
-    const DeviceConditions& seen = record.reports.back().conditions;
+  if (seen != DeviceConditions{}) {
     json["conditions"] = {{"clock_reasons", seen.clock_reasons},
                           {"memory_mhz", seen.memory_mhz},
                           {"temperature_c", seen.temperature_c},

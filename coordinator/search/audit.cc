@@ -37,8 +37,8 @@ std::vector<std::vector<KnobValue>> ListsOf(const Structure& structure, bool who
   return lists;
 }
 
-// A violation without its figures: "shared memory" of "shared memory: 67584 B needed", "N rows are too
-// many" of "64 rows are too many".
+// A violation without its figures: "shared memory" of "shared memory: 67584 B needed", "N rows are
+// too many" of "64 rows are too many".
 std::string Kind(const std::string& violation) {
   std::string kind;
   bool in_number = false;

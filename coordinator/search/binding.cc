@@ -15,14 +15,13 @@ std::string FileName(std::string_view path) {
   return std::string(slash == std::string_view::npos ? bare : bare.substr(slash + 1));
 }
 
-// An event span around one launch cannot judge a kernel of a few microseconds: identical ones differ
-// by 10 % in it, and by 0.2 % in a graph of unrolled calls. How long a kernel takes is not known yet;
-// what the device's peaks allow at best is.
+// An event span around one launch cannot judge a kernel of a few microseconds: identical ones
+// differ by 10 % in it, and by 0.2 % in a graph of unrolled calls. How long a kernel takes is not
+// known yet; what the device's peaks allow at best is.
 constexpr double kShortUs = 20;
 
 Result<Instrument> DefaultInstrument(const std::string& backend, const DeviceFacts& facts,
-                                     const Operation& operation,
-                                     const std::vector<Scalar>& shape) {
+                                     const Operation& operation, const std::vector<Scalar>& shape) {
   if (backend == "host") return Instrument::kWallTime;
   const bool graphs = std::find(facts.instruments.begin(), facts.instruments.end(),
                                 Instrument::kGraphTime) != facts.instruments.end();
@@ -96,7 +95,7 @@ Result<TrackSpec> Bind(const Job& job, const TrackRequest& request, const std::s
   CHECK(backend != nullptr);
   auto structure = StructureOf(request, operation, *backend);
   if (!structure) return structure.error();
-  auto shape = CheckShape(operation, request.shape, Place{request.place, 0});
+  auto shape = CheckShape(operation, request.shape, Place{request.shape_place, 0});
   if (!shape) return shape.error();
   auto start = StartOf(request, **structure);
   if (!start) return start.error();
@@ -152,7 +151,8 @@ bool MatchesDevice(const std::string& wanted, const DeviceFacts& facts) {
   if (wanted.starts_with("cuda:")) {
     // Which number a GPU has, its worker knows: it was started for that one.
     const std::string which = wanted.substr(5);
-    const bool number = !which.empty() && which.find_first_not_of("0123456789") == std::string::npos;
+    const bool number =
+        !which.empty() && which.find_first_not_of("0123456789") == std::string::npos;
     return facts.kind == "cuda" && (number || which == facts.uuid);
   }
   return wanted == facts.kind || wanted == facts.model ||
@@ -186,10 +186,10 @@ Result<Bound> BindJob(const Job& job, const DeviceFacts& facts, const OperationL
     const auto merged = entry.by_backend.find(backend);
     const TrackRequest& request = merged == entry.by_backend.end() ? entry.base : merged->second;
     auto operation = lookup(request.operation);
-    if (!operation) return Error{request.place + ": " + operation.error().message};
+    if (!operation) return Error{request.operation_place + ": " + operation.error().message};
     const Backend* found = (*operation)->FindBackend(backend);
     if (found == nullptr) {
-      bound.reasons.push_back(request.place + ": operation " + request.operation +
+      bound.reasons.push_back(request.operation_place + ": operation " + request.operation +
                               " has no backend " + backend);
       continue;
     }
@@ -268,6 +268,7 @@ std::map<std::string, Digest> BoundFiles(const Operation& operation, const std::
   std::map<std::string, Digest> bound;
   for (const auto& [file, digest] : operation.Digests()) {
     const std::size_t slash = file.find('/');
+    if (file == kDeviceHeaderName && backend != "cuda") continue;  // which only cuda files include
     if (slash == std::string::npos || file.substr(0, slash) == backend) bound.emplace(file, digest);
   }
   return bound;

@@ -25,7 +25,9 @@ struct Bound {
 };
 
 // Whether one of a job's `devices` entries means this device: "any" (every one that is no replay),
-// its kind, its model, or "replay:FILE" by the file's name.
+// its kind, its model, its UUID (alone or as "cuda:UUID"), or "replay:FILE" by the file's name.
+// "cuda:NUMBER" is any GPU: a number means something only on the machine that starts the worker,
+// which resolves it (pick_devices).
 bool MatchesDevice(const std::string& wanted, const DeviceFacts& facts);
 
 // Errors: what is wrong with the job or a package on this device, whatever the track.

@@ -77,8 +77,10 @@ class Core {
   // for until their leases end, counted from `now_ms`.
   void AddTrack(CoreTrack track, std::int64_t now_ms);
   // Looks a report of an attempt up that is no longer open: its digest if one was taken, zero if it
-  // was granted and never reported, nullopt if it was never granted. Reads the ledger's `seen`.
-  using SeenLookup = std::function<std::optional<Digest>(TrackId, OrderKind, Generation, Attempt)>;
+  // was granted and never reported, nullopt if it was never granted. Reads the ledger's `seen`; where
+  // that cannot be read the report is to be sent again.
+  using SeenLookup =
+      std::function<Result<std::optional<Digest>>(TrackId, OrderKind, Generation, Attempt)>;
   void SetSeenLookup(SeenLookup lookup);
 
   // Whether the ledger holds exactly the event that a worker remembers (Ledger::Holds): a worker

@@ -14,7 +14,6 @@ constexpr std::size_t kHints = 2;  // generations built ahead
 // A GPU's kernel is measured in less time than one compiler takes for it: several build at once.
 constexpr std::size_t kGpuHints = 16;
 constexpr std::size_t kMostHintBytes = kMaxMessageBytes / 2;
-constexpr std::size_t kMostOrderBytes = kMaxMessageBytes - 4'096;  // with the grant around it
 
 // How long a unit of work of the order may take: no live worker is without progress for longer.
 std::uint32_t LongestUnit(const Order& order) {

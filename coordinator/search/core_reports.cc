@@ -47,8 +47,15 @@ void Core::State::OnReport(Effects& effects, const PeerId& peer, const Report& r
   if (const auto recent = taken.find(KeyOf(report)); recent != taken.end()) {
     return AnswerKnown(effects, peer, report, digest, recent->second);
   }
-  const auto recorded =
-      seen ? seen(report.track, report.kind, report.generation, report.attempt) : std::nullopt;
+  const Result<std::optional<Digest>> looked_up =
+      seen ? seen(report.track, report.kind, report.generation, report.attempt)
+           : std::optional<Digest>();
+  if (!looked_up) {
+    effects.send.push_back({peer, RejectMessage{KeyOf(report), digest, RejectCode::kNotOpenHere,
+                                                looked_up.error().message, true}});
+    return;
+  }
+  const std::optional<Digest>& recorded = *looked_up;
   if (!recorded) {
     return RejectReport(effects, peer, report, digest, RejectCode::kUnknownAttempt,
                         Text(report) + " was never granted by this ledger");

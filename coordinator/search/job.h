@@ -44,6 +44,7 @@ struct TrackRequest {
   bool confirm = true;
   std::optional<Deadlines> deadlines;  // none: from the size of the problem
   std::string place;                   // "jobs/matmul.toml:12", for messages
+  std::string operation_place, shape_place;  // likewise, of the keys
 };
 
 struct Job {

@@ -52,6 +52,20 @@ Status CheckSizes(const std::vector<Buffer>& buffers, const ProspectiveDevice& d
   return {};
 }
 
+// A package whose orders no worker takes would look like workers that are lost.
+Status CheckOrder(const Workshop& workshop, const TrackSpec& spec) {
+  Track first;
+  first.state.id = TrackId(1);
+  first.state.spec = spec;
+  first.state.incumbent = spec.start;
+  auto order = ConfirmOrder(workshop, first, Attempt(1));
+  if (!order) return order.error();
+  if (const auto why = WhyNotSent(*order)) {
+    return Error{"package " + spec.operation + " makes orders that no worker takes: " + *why};
+  }
+  return {};
+}
+
 // One track on one device. `reasons` gets why it cannot be served, without that being a fault.
 Status CheckTrack(const Job& job, const Job::Entry& entry, const ProspectiveDevice& device,
                   const OperationLookup& lookup, std::vector<std::string>& reasons, bool& served) {
@@ -65,7 +79,7 @@ Status CheckTrack(const Job& job, const Job::Entry& entry, const ProspectiveDevi
   for (const TrackSpec& spec : bound->specs) {
     const auto merged = entry.by_backend.find(spec.backend);
     const std::string& place =
-        merged == entry.by_backend.end() ? entry.base.place : merged->second.place;
+        merged == entry.by_backend.end() ? entry.base.shape_place : merged->second.shape_place;
     const std::string where = place + ": track '" + spec.label + "': ";
     auto operation = lookup(spec.operation);
     if (!operation) return operation.error();
@@ -73,6 +87,9 @@ Status CheckTrack(const Job& job, const Job::Entry& entry, const ProspectiveDevi
     if (!workshop) return Error{where + workshop.error().message};
     if (Status sizes = CheckSizes(workshop->base.buffers, device); !sizes) {
       return Error{where + sizes.error().message};
+    }
+    if (Status sent = CheckOrder(*workshop, spec); !sent) {
+      return Error{where + sent.error().message};
     }
     served = true;
   }

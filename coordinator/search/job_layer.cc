@@ -99,6 +99,7 @@ Status TakeShape(Table& table, JobLayer& layer) {
   if (!sub) return sub.error();
   if (*sub == nullptr) return {};
   layer.shape.emplace();
+  layer.shape_place = table.PlaceOf("shape").Text();
   for (const std::string& letter : (*sub)->Keys()) {
     auto extent = (*sub)->Integer(letter, 1, std::int64_t{1} << 32);
     if (!extent) return extent.error();
@@ -219,6 +220,7 @@ Result<JobLayer> ReadLayer(Table& table, LayerKind kind, const std::string& fold
     if (Status taken = TakeDevices(table, folder, layer); !taken) return taken.error();
   }
   if (Status taken = TakeName(table, "operation", layer.operation); !taken) return taken.error();
+  if (layer.operation) layer.operation_place = table.PlaceOf("operation").Text();
   if (Status taken = TakeName(table, "structure", layer.structure); !taken) return taken.error();
   if (Status taken = TakeWords(table, layer); !taken) return taken.error();
   if (Status taken = TakeShape(table, layer); !taken) return taken.error();
@@ -248,10 +250,14 @@ void Lay(const JobLayer& over, TrackRequest& request) {
       request.start.clear();
     }
     request.operation = *over.operation;
+    request.operation_place = over.operation_place;
   }
   if (over.backend) request.backend = *over.backend;
   if (over.structure) request.structure = *over.structure;
-  if (over.shape) request.shape = *over.shape;
+  if (over.shape) {
+    request.shape = *over.shape;
+    request.shape_place = over.shape_place;
+  }
   if (over.dtype) request.dtype = *over.dtype;
   if (over.devices) request.devices = *over.devices;
   if (over.instrument) request.instrument = over.instrument;

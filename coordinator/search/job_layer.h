@@ -39,7 +39,8 @@ struct JobLayer {
   std::vector<StartValue> start;
   std::optional<bool> confirm;
   std::optional<std::uint32_t> build_ms, check_ms, run_ms;
-  std::string place;  // of the table
+  std::string place;                         // of the table
+  std::string operation_place, shape_place;  // of the keys, where they are given
 };
 
 // Letters, digits, '_' and '-', 64 at most: what may name a file or folder, on every system.

@@ -8,6 +8,7 @@
 #include "coordinator/search/seed.h"
 #include "kernels/render.h"
 #include "schema/check.h"
+#include "schema/codec.h"
 
 namespace pawl {
 namespace {
@@ -130,6 +131,16 @@ Result<Order> MeasureOrder(const Workshop& workshop, const Track& track, Attempt
   }
   order.rounds = MeasurePlan(workshop, track.state.spec, order.generation, order.batch).rounds;
   return order;
+}
+
+std::optional<std::string> WhyNotSent(const Order& order) {
+  const std::string bytes = EncodeOrder(order);
+  if (bytes.size() > kMostOrderBytes) {
+    return "the order has " + std::to_string(bytes.size()) + " bytes, at most " +
+           std::to_string(kMostOrderBytes) + " can be sent";
+  }
+  if (auto taken = DecodeOrder(bytes); !taken) return taken.error().message;
+  return std::nullopt;
 }
 
 bool BlamesBeside(const Report& report) {

@@ -12,6 +12,7 @@
 #include "coordinator/search/track.h"
 #include "kernels/operation.h"
 #include "kernels/space.h"
+#include "schema/codec.h"
 #include "schema/message.h"
 #include "schema/order.h"
 
@@ -74,6 +75,13 @@ Confirmed ConfirmedFrom(const OrderPlan& plan, const Report& report, std::uint32
                         const Configuration& incumbent);
 Confirmed ConfirmedFrom(const Order& order, const Report& report, std::uint32_t number,
                         const Configuration& incumbent);
+
+// An order that may be sent has at most so many bytes: the grant lies around it.
+inline constexpr std::size_t kMostOrderBytes = kMaxMessageBytes - 4'096;
+
+// Why no worker would take the order: too long, or what the codec's limits refuse. nullopt: it may
+// be sent.
+std::optional<std::string> WhyNotSent(const Order& order);
 
 // Hints for what may come after the open generation, on the guess that it is rejected: up to
 // `ahead` sources. `track` is only lent: on return it is as it was. (A copy of it would cost more

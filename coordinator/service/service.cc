@@ -3,6 +3,9 @@
 #include <poll.h>
 #include <time.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "coordinator/service/resume.h"
 #include "schema/codec.h"
 
@@ -30,6 +33,7 @@ struct Service::State {
   std::map<TrackId, Track> dormant;  // tracks of the ledger that this service does not search
   std::map<std::string, std::shared_ptr<const Operation>> operations;
   std::vector<std::string> refusals;
+  std::vector<Received> unheard;  // received in a turn that could not be carried out to its end
   Effects pending;  // not carried out yet: core has gone on as if they were, so they go first
   std::int64_t last_turn_ms = 0;
   std::int64_t last_tick_ms = 0;
@@ -144,8 +148,9 @@ Status Service::BindDevice(const Hello& hello, std::optional<std::string>& refus
       if (old.forked_from != TrackId{}) wanted.start = old.spec.start;
       const auto why = WhyNotResume(old.spec, wanted);
       if (!why) {
-        if (Status adopted = Adopt(old.id); !adopted) return adopted;
-        Effects effects = state_->core->OnRebudget(old.id, spec.budget, NowMs());
+        const TrackId id = old.id;  // adopting takes `old` away
+        if (Status adopted = Adopt(id); !adopted) return adopted;
+        Effects effects = state_->core->OnRebudget(id, spec.budget, NowMs());
         if (Status done = CarryOut(std::move(effects)); !done) return done;
         continue;
       }
@@ -208,14 +213,28 @@ Status Service::Turn(std::int64_t timeout_ms, int wake_fd) {
   const std::int64_t until_tick =
       std::max<std::int64_t>(state_->last_tick_ms + kTickMs - before, 0);
   const std::int64_t wait = std::min({timeout_ms, until_deadline, until_tick});
-  const std::vector<Received> received = state_->hub->Receive(wait, kMostAtOnce, wake_fd);
+  std::vector<Received> received = std::exchange(state_->unheard, {});
+  if (received.empty()) {
+    received = state_->hub->Receive(wait, kMostAtOnce, wake_fd);
+  } else {
+    pollfd wake{wake_fd, POLLIN, 0};
+    ::poll(&wake, 1, static_cast<int>(wait));
+  }
   const std::int64_t now = NowMs();
   // Stopped while it waited: what came meanwhile is heard before anything is missed.
   if (now - before - wait > kStallMs) state_->core->OnStall(now - before - wait);
   state_->last_turn_ms = now;
 
   Effects effects;
-  for (const Received& entry : received) {
+  for (std::size_t i = 0; i < received.size(); ++i) {
+    const Received& entry = received[i];
+    // READY is said once: what comes behind a full disk is heard in a later turn, and this one
+    // anew.
+    const auto keep_the_rest = [&] {
+      const auto from = received.begin() + static_cast<std::ptrdiff_t>(i);
+      state_->unheard.assign(std::make_move_iterator(from),
+                             std::make_move_iterator(received.end()));
+    };
     if (!entry.message) {
       Take(effects, state_->core->OnUndecodable(entry.peer, entry.message.error().message,
                                                 entry.other_version, now));
@@ -226,10 +245,16 @@ Status Service::Turn(std::int64_t timeout_ms, int wake_fd) {
     if (hello != nullptr && !state_->core->WhyLedgerBehind(hello->head)) {
       std::optional<std::string> refusal;
       const bool searching = !state_->core->tracks().empty();
-      if (Status done = CarryOut(std::exchange(effects, {})); !done) return done;
+      if (Status done = CarryOut(std::exchange(effects, {})); !done) {
+        keep_the_rest();
+        return done;
+      }
       if (Status bound = BindDevice(*hello, refusal); !bound) {
         // A full disk is nothing that the worker could mend: it will ask again.
-        if (bound.error().advice == Advice::kRetry) return bound;
+        if (bound.error().advice == Advice::kRetry) {
+          keep_the_rest();
+          return bound;
+        }
         if (!searching) {
           state_->hub->Send({entry.peer, Refuse{RefuseCode::kNotWanted, bound.error().message}});
           return bound;
@@ -237,7 +262,8 @@ Status Service::Turn(std::int64_t timeout_ms, int wake_fd) {
         refusal = bound.error().message;  // this worker's alone: what is searched goes on
       }
       if (refusal) {
-        state_->refusals.push_back(*refusal);
+        std::vector<std::string>& told = state_->refusals;
+        if (std::find(told.begin(), told.end(), *refusal) == told.end()) told.push_back(*refusal);
         effects.send.push_back({entry.peer, Refuse{RefuseCode::kNotWanted, *refusal}});
         continue;
       }

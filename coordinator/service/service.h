@@ -34,14 +34,15 @@ struct ServiceOptions {
 
 class Service {
  public:
-  // Opens (or makes) the ledger, folds it, checks that the job may go on with the tracks it holds,
-  // and listens. Errors: everything that Ledger::Open, the packages and the job can be wrong about.
+  // Opens (or makes) the ledger, folds it, and listens. Whether the job may go on with the tracks it
+  // holds shows as the devices come. Errors: those of Ledger::Open and of the address.
   static Result<std::unique_ptr<Service>> Open(ServiceOptions options);
   ~Service();
 
   // One turn: waits up to `timeout_ms` for messages (or `wake_fd`), carries out what follows from
   // them and from the time. Errors stop the search, but kRetry ones (disk space): what could not be
-  // appended is kept and comes first in the next turn, which receives nothing before it.
+  // appended is kept and comes first in the next turn, which receives nothing before it; what was
+  // received and not carried out is heard then.
   Status Turn(std::int64_t timeout_ms, int wake_fd = -1);
 
   Status Drain();                 // no more grants; Done() once nothing is held
@@ -54,7 +55,7 @@ class Service {
   const Core& core() const;
   const Ledger& ledger() const;
   const std::string& endpoint() const;
-  // Job tracks that no connected device could be bound to yet.
+  // Why devices that came were refused, a line each, none twice.
   const std::vector<std::string>& refusals() const;
 
   std::function<void(const Event&)> on_event;  // after it is synced

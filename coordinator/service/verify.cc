@@ -48,6 +48,7 @@ class Verifier {
     if (const auto* decided = std::get_if<Decided>(&event.body)) Check(event, witnessed, *decided);
     if (const auto* confirmed = std::get_if<Confirmed>(&event.body))
       Check(event, witnessed, *confirmed);
+    if (std::holds_alternative<TrackResumed>(event.body)) witnessed.at_end = false;
     if (const auto* closed = std::get_if<TrackClosed>(&event.body))
       Check(event, witnessed, *closed);
     Apply(witnessed.track, event);
@@ -89,8 +90,7 @@ class Verifier {
 
   void CheckSource(const Event& event, Witnessed& witnessed, const Configuration& configuration,
                    const Digest& recorded, const std::string& whose) {
-    if (recorded.IsZero())
-      return;  // refused before it was rendered, or a structure without a source
+    if (recorded.IsZero() && witnessed.workshop.structure->source.empty()) return;
     const Digest key = configuration.Hash();
     auto known = witnessed.rendered.find(key);
     if (known == witnessed.rendered.end()) {
@@ -110,13 +110,26 @@ class Verifier {
     ++found_.proposals;
     const Workshop& workshop = witnessed.workshop;
     const auto again = workshop.proposer->Propose(witnessed.track.state, *workshop.space);
-    if (!again || again->candidate != proposed.candidate ||
-        again->hypothesis != proposed.hypothesis) {
+    const bool same =
+        again && again->candidate == proposed.candidate && again->hypothesis == proposed.hypothesis;
+    // That the changes lead from the track's incumbent to the candidate, WhyNotApply has seen.
+    if (same && (again->changes != proposed.changes || again->violations != proposed.violations)) {
+      Problem(event, "generation " + std::to_string(proposed.generation.value) + " records " +
+                         std::to_string(proposed.violations.size()) +
+                         " violations and which changes were repairs otherwise than the proposer");
+    }
+    if (!same) {
       Problem(event, "generation " + std::to_string(proposed.generation.value) + " is " +
                          proposed.candidate.Text() + ", the proposer gives " +
                          (again ? again->candidate.Text() : "nothing"));
     }
-    CheckSource(event, witnessed, proposed.candidate, proposed.candidate_source, "candidate");
+    // What was refused was never rendered.
+    if (proposed.violations.empty()) {
+      CheckSource(event, witnessed, proposed.candidate, proposed.candidate_source, "candidate");
+    } else if (!proposed.candidate_source.IsZero()) {
+      Problem(event, "the candidate was refused and yet has the source " +
+                         proposed.candidate_source.Short());
+    }
     CheckSource(event, witnessed, proposed.incumbent, proposed.incumbent_source, "incumbent");
   }
 

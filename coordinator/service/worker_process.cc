@@ -137,7 +137,17 @@ Status WorkerProcess::Tend(std::int64_t now_ms) {
   }
   if (!Running() && !ended_ && !leaving_ && restart_at_ms_ >= 0 && now_ms >= restart_at_ms_) {
     started_ms_ = now_ms;
-    return Start();
+    Status started = Start();
+    if (!started) {
+      // A log that cannot be written and a machine that forks no more are no better a moment later.
+      if (++short_lives_ < kMostShortLives) {
+        restart_at_ms_ = now_ms + pause_ms_;
+        pause_ms_ = std::min(2 * pause_ms_, kLongestPauseMs);
+        return {};
+      }
+      ended_ = true;
+    }
+    return started;
   }
   return {};
 }

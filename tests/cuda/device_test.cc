@@ -12,6 +12,7 @@
 #include "tests/cuda/standin_test.h"
 #include "worker/device/cuda/core_share.h"
 #include "worker/device/cuda/driver_api.h"
+#include "worker/memory_limit.h"
 
 namespace pawl {
 namespace {
@@ -202,17 +203,61 @@ TEST_F(CudaDeviceTest, FindsWhatAKernelMustNotDo) {
       {"one_past_end", "wrote past the end of out: element 1000 of 1000"},
       {"before_start", "wrote before the start of out: element -1"},
       {"stale", "wrong"},
+      {"skips_its_own", "wrong"},
       {"skips_unless_nan", "wrong"},
       {"skips_if_nan", "was left unwritten"},
   };
   for (const Cheat& cheat : cheats) {
     SCOPED_TRACE(cheat.kernel);
-    const Report report = RunKernel(cheat.kernel).report;
-    EXPECT_EQ(report.outcome.kind, OutcomeKind::kWrongOutput);
-    EXPECT_EQ(report.outcome.arm, ArmRole::kCandidate);
-    EXPECT_THAT(report.outcome.detail, HasSubstr(cheat.detail));
-    EXPECT_TRUE(report.rounds.empty());
+    for (const Instrument instrument : {Instrument::kEventSpan, Instrument::kGraphTime}) {
+      const Report report = RunKernel(cheat.kernel, instrument).report;
+      EXPECT_EQ(report.outcome.kind, OutcomeKind::kWrongOutput);
+      EXPECT_EQ(report.outcome.arm, ArmRole::kCandidate);
+      EXPECT_THAT(report.outcome.detail, HasSubstr(cheat.detail));
+      EXPECT_TRUE(report.rounds.empty());
+    }
   }
+}
+
+TEST_F(CudaDeviceTest, LooksAtTheClockInMillisecondsUntilItHolds) {
+  Order order = CudaOrder("slow", "// slow\n");
+  order.rounds.resize(1);
+  const auto device = Open();
+  Run(*device, order);
+  const std::uint64_t before = calls();
+  Run(*device, order);
+  // A look of 1 ms is 128 calls of 10 us, each with a nudge of its inputs; the next one agrees.
+  EXPECT_LT(calls() - before, 2'000u);
+}
+
+TEST_F(CudaDeviceTest, BlamesTheGpuWhereAControlThatPassedBeforeFailsInAVisit) {
+  Order order = CudaOrder("slow", "// slow\n");
+  order.rounds.resize(1);
+  order.rounds[0].visits = {{0, 1}};  // the committed kernel alone
+  const auto device = Open();
+  Run(*device, order);
+  const std::uint64_t before = calls();
+  Run(*device, order);
+  fail(calls() - before - 10, kCuIllegalAddress);
+  const Report report = Run(*device, order).report;
+  EXPECT_EQ(report.outcome.kind, OutcomeKind::kDeviceFault);
+  EXPECT_EQ(report.outcome.arm, std::nullopt);
+  EXPECT_THAT(report.outcome.detail, HasSubstr("which has passed its check here before"));
+}
+
+TEST_F(CudaDeviceTest, VoidsRoundsWhoseClocksAThrottleHasMoved) {
+  ::setenv("PAWL_LIBNVML", PAWL_STANDIN_NVML_LIBRARY, 1);
+  for (const char* reasons : {"reasons=4", "reasons=64"}) {  // the power cap, the hardware's heat
+    ::setenv("PAWL_STANDIN_NVML", reasons, 1);
+    const Report moved = RunKernel("throttled").report;
+    EXPECT_EQ(moved.outcome.kind, OutcomeKind::kThrottled) << reasons;
+    EXPECT_THAT(moved.outcome.detail, HasSubstr(" to 1500 MHz: "));
+    EXPECT_TRUE(moved.rounds.empty());
+    // Clocks that held still have moved nothing.
+    EXPECT_EQ(RunKernel("slow").report.outcome.kind, OutcomeKind::kMeasured) << reasons;
+  }
+  ::unsetenv("PAWL_STANDIN_NVML");
+  EXPECT_EQ(RunKernel("throttled").report.outcome.kind, OutcomeKind::kMeasured);
 }
 
 TEST_F(CudaDeviceTest, BlamesABrokenKernelForALostContext) {
@@ -236,6 +281,18 @@ TEST_F(CudaDeviceTest, OutlivesACompilerThatCrashes) {
   EXPECT_EQ(crashed.report.outcome.detail, "NVRTC ended by signal 11");
   const Execution next = Run(*device, CudaOrder("slow", "// slow\n"));
   EXPECT_EQ(next.report.outcome.kind, OutcomeKind::kMeasured);
+}
+
+TEST_F(CudaDeviceTest, OutlivesACompilerThatTakesAllMemory) {
+  if (!kLimitMemory) GTEST_SKIP() << "a limit on memory would count the sanitizer's own";
+  DeviceOptions options = Options();
+  options.memory_bytes = std::uint64_t{1} << 30;
+  Result<std::unique_ptr<Device>> device = OpenCuda("", options);
+  ASSERT_TRUE(device) << device.error().message;
+  const Execution greedy = Run(**device, CudaOrder("slow", "PLEASE_TAKE_ALL_MEMORY"));
+  EXPECT_EQ(greedy.report.outcome.kind, OutcomeKind::kBuildFailed);
+  EXPECT_EQ(greedy.report.outcome.arm, ArmRole::kCandidate);
+  EXPECT_THAT(greedy.report.outcome.detail, HasSubstr("NVRTC ended by signal 6"));
 }
 
 TEST_F(CudaDeviceTest, RefusesALaunchThatTheGpuDoesNotAllow) {

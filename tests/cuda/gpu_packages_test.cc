@@ -20,7 +20,8 @@ std::filesystem::path Kernels() {
   std::error_code ignored;
   const auto bin = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
   const auto beside = bin / "../kernels";
-  return std::filesystem::exists(beside, ignored) ? beside : test::SourceFolder() + "/kernels";
+  if (std::filesystem::exists(beside, ignored)) return beside;
+  return test::SourceFolder() + "/kernels";
 }
 
 TEST(GpuPackages, AreRightOnEveryConfigurationOfTheirAuditLists) {
@@ -44,8 +45,7 @@ TEST(GpuPackages, AreRightOnEveryConfigurationOfTheirAuditLists) {
     AuditRequest request;
     request.backend = "cuda";
     request.sample = kMostOfAStructure;
-    Result<AuditPlan> plan =
-        PlanAudit(std::make_shared<Operation>(*std::move(operation)), request);
+    Result<AuditPlan> plan = PlanAudit(std::make_shared<Operation>(*std::move(operation)), request);
     ASSERT_TRUE(plan) << plan.error().message;
     if (plan->items.empty()) continue;
     ++packages;

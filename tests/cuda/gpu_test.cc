@@ -158,6 +158,7 @@ TEST_F(GpuTest, GivesEveryPlantedFaultItsReasonAndMeasuresTheNextOne) {
       {"too_much_shared", OutcomeKind::kLaunchFailed, "B of shared memory needed"},
       {"stale_output", OutcomeKind::kWrongOutput, "wrong"},
       {"skips_when_right", OutcomeKind::kWrongOutput, "wrong"},
+      {"skips_its_own", OutcomeKind::kWrongOutput, "wrong"},
       {"changes_input", OutcomeKind::kWrongOutput, "changed its input in[5]"},
       {"one_past_end", OutcomeKind::kWrongOutput, "wrote past the end of out"},
       {"side_stream", OutcomeKind::kBuildFailed, "error"},

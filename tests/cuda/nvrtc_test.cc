@@ -164,7 +164,7 @@ TEST_F(NvrtcTest, GivesTheSameBytesForTheSameUnit) {
 TEST_F(NvrtcTest, BuildsPlantedFaultsThatFailOnlyWhenTheyRun) {
   for (const char* kernel :
        {"illegal_address", "misaligned", "device_assert", "infinite_loop", "too_much_shared",
-        "stale_output", "skips_when_right", "changes_input", "one_past_end"}) {
+        "stale_output", "skips_when_right", "skips_its_own", "changes_input", "one_past_end"}) {
     std::ifstream file(test::SourceFolder() + "/tests/data/cuda_faults/" + kernel + ".cu");
     const std::string text((std::istreambuf_iterator<char>(file)), {});
     const CudaObject object = Build(text, kernel);

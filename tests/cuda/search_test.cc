@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "tests/e2e/pawl.h"
 
 namespace pawl::test {
@@ -58,6 +60,29 @@ TEST(CudaSearch, NamesTheGpuThatIsNotThere) {
                                       "--ledger", folder / "ledger", "--state", folder / "state"});
   EXPECT_NE(run.code, 0);
   EXPECT_THAT(run.err, HasSubstr("no GPU '5' (have: 0 Stand-in GPU"));
+}
+
+TEST(CudaSearch, TakesTheNumberInAJobForThatGpuAndNoOther) {
+  TempFolder folder;
+  const auto job = [&](const std::string& devices) {
+    WriteFile(folder / "doubled.toml",
+              "operation = \"doubled\"\nbackend = \"cuda\"\nstructure = \"plain\"\n"
+              "shape = { n = 4096 }\ndevices = [" +
+                  devices +
+                  "]\n[policy]\nname = \"field_note\"\n[proposer]\nname = \"exhaustive\"\n"
+                  "[budget]\ngenerations = 1\n");
+    return PawlOnStandin({"run", folder / "doubled.toml", "--ledger", folder / "ledger", "--state",
+                          folder / "state"});
+  };
+  const Finished absent = job("\"cuda:7\"");
+  EXPECT_EQ(absent.code, 3);
+  EXPECT_THAT(absent.err, HasSubstr("is for device 'cuda:7', which this machine does not have "
+                                    "(have: "));
+  EXPECT_THAT(absent.err, HasSubstr("cuda:0, "));
+  EXPECT_FALSE(std::filesystem::exists(folder / "ledger"));
+  const Finished there = job("\"cuda:7\", \"cuda:0\"");
+  EXPECT_EQ(there.code, 0) << there.out << there.err;
+  EXPECT_EQ(LogOf(folder / "ledger", "1").size(), 1u);
 }
 
 }  // namespace

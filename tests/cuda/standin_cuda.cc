@@ -233,7 +233,7 @@ CuResult cuMemsetD8Async(CuAddress to, unsigned char byte, std::size_t bytes, Cu
   ENTER();
   Do(stream, [=] {
     std::memset(Host(to), byte, bytes);
-    The().us += 2;
+    The().Advance(2);
   });
   return kCuSuccess;
 }
@@ -294,7 +294,7 @@ CuResult cuGraphUpload(CuGraphExec, CuStream) {
 CuResult cuGraphLaunch(CuGraphExec ready, CuStream) {
   ENTER();
   for (const auto& node : ready->nodes) node();
-  The().us += 5;  // a graph's start
+  The().Advance(5);  // a graph's start
   return static_cast<CuResult>(The().sticky);
 }
 CuResult cuGraphDestroy(CuGraph graph) {

@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <vector>
 
 #include "tests/cuda/standin.h"
 #include "tests/cuda/standin_state.h"
@@ -35,7 +37,7 @@ std::function<void()> StandinKernel(CuFunction function, void** a) {
   const auto after = [](double us, std::function<void()> work) {
     return [us, work = std::move(work)] {
       work();
-      The().us += us;
+      The().Advance(us);
     };
   };
   if (name == "pawl_compare_f32") {
@@ -55,6 +57,15 @@ std::function<void()> StandinKernel(CuFunction function, void** a) {
                      n = Take<std::uint64_t>(a, 2)] {
       for (std::uint64_t i = 0; i < n; ++i)
         out[i] = static_cast<float>(ref[i] + 1 + std::fabs(ref[i]));
+    });
+  }
+  if (name == "pawl_spoil") {
+    return after(1, [out = Pointer<std::uint32_t>(a, 0), n = Take<std::uint64_t>(a, 1),
+                     words = Take<std::uint64_t>(a, 2), seed = Take<std::uint64_t>(a, 3)] {
+      for (std::uint64_t i = seed % 128; i < n; i += 128) {
+        std::fill_n(out + i * words, words, ~0u);
+      }
+      std::fill_n(out + seed % n * words, words, ~0u);
     });
   }
   if (name == "pawl_finite") {
@@ -96,7 +107,7 @@ std::function<void()> StandinKernel(CuFunction function, void** a) {
     return after(1, [stamps = Pointer<std::uint64_t>(a, 0), slot = Take<std::uint32_t>(a, 1)] {
       const auto ns = static_cast<std::uint64_t>(1e6 + The().us * 1e3);
       stamps[2 * slot] = ns;
-      stamps[2 * slot + 1] = ns * 3 / 2;  // 1500 MHz
+      stamps[2 * slot + 1] = static_cast<std::uint64_t>(1e6 + The().kilocycles * 1e3);
     });
   }
   if (name == "pawl_reference_out") {
@@ -151,6 +162,21 @@ std::function<void()> StandinKernel(CuFunction function, void** a) {
       module->has_remembered = true;
       module->remembered = in[0];
       right();
+    });
+  }
+  if (name == "throttled") {  // the GPU slows down while it runs
+    return [=] {
+      right();
+      The().Advance(10, 1200);
+    };
+  }
+  if (name == "skips_its_own") {  // an element that still holds what it gave last
+    return after(10, [=] {
+      std::vector<float>& kept = module->kept;
+      kept.resize(static_cast<std::size_t>(n), std::nanf(""));
+      for (std::int64_t i = 0; i < n; ++i) {
+        if (out[i] != kept[i]) kept[i] = out[i] = 2 * in[i] + 1;
+      }
     });
   }
   if (name == "skips_unless_nan") {

@@ -59,6 +59,12 @@ int nvrtcCompileProgram(Program* program, int, const char* const*) {
   if (asks("PLEASE_HANG")) {
     for (;;) ::pause();
   }
+  if (asks("PLEASE_TAKE_ALL_MEMORY")) {
+    // What NVRTC is to a source that makes it want more and more; it ends by abort() when there is
+    // none.
+    std::vector<std::vector<char>> taken;
+    for (;;) taken.emplace_back(std::size_t{64} << 20, 'x');
+  }
   if (asks("PLEASE_FAIL")) {
     program->log = "kernel.cu(3): error: as asked\n1 error detected\n";
     return kCompilation;

@@ -17,6 +17,7 @@ struct CuModuleTag {
   std::string code;
   float remembered = 0;  // static memory of a kernel: its own in each load
   bool has_remembered = false;
+  std::vector<float> kept{};  // likewise
 };
 struct CuFunctionTag {
   CuModule module;
@@ -41,6 +42,7 @@ struct StandinState {
   int code = kCuUnknown;
   int sticky = kCuSuccess;  // every call from now on
   double us = 0;            // now
+  double kilocycles = 0;    // of a multiprocessor's clock, until now
   int devices = 1;
   std::map<CuAddress, std::size_t> memory;
   std::string failed;  // the function that was made to fail
@@ -48,6 +50,11 @@ struct StandinState {
   std::vector<std::string> log;
   bool tracing = false;
   std::vector<std::pair<double, double>> traced;  // in us
+
+  void Advance(double by_us, double mhz = 1500) {
+    us += by_us;
+    kilocycles += by_us * mhz / 1e3;
+  }
 };
 inline StandinState& The() {
   static StandinState state;

@@ -58,8 +58,10 @@ TEST(BadInput, AShapeThatIsNotDivisibleListsEveryViolatedConstraint) {
                 Source("jobs/replay/data/matmul-ledger.json") +
                 "\"]\n"
                 "[budget]\ngenerations = 5\n");
-  ExpectOneLine(Pawl({"run", folder / "job.toml", "--ledger", folder / "ledger"}), 2,
-                AllOf(HasSubstr("1000"), HasSubstr("m"), HasSubstr("k_step")));
+  ExpectOneLine(
+      Pawl({"run", folder / "job.toml", "--ledger", folder / "ledger"}), 2,
+      AllOf(HasSubstr("job.toml:4: "), HasSubstr("m 1000 is not a multiple of the block's 64"),
+            HasSubstr("k 1000 is not a multiple of k_step 64")));
   EXPECT_FALSE(std::filesystem::exists(folder / "ledger"));
 }
 
@@ -69,8 +71,35 @@ TEST(BadInput, AMissingPackageNamesTheOnesThereAre) {
   std::string job = GemmJob(5);
   job.replace(job.find("gemm"), 4, "gemv");
   WriteFile(folder / "job.toml", job);
-  ExpectOneLine(Pawl({"run", folder / "job.toml", "--ledger", folder / "ledger"}), 2,
-                AllOf(HasSubstr("gemv"), HasSubstr("gemm"), HasSubstr("matmul")));
+  ExpectOneLine(
+      Pawl({"run", folder / "job.toml", "--ledger", folder / "ledger"}), 2,
+      AllOf(HasSubstr("job.toml:1: "), HasSubstr("gemv"), HasSubstr("gemm"), HasSubstr("matmul")));
+  EXPECT_FALSE(std::filesystem::exists(folder / "ledger"));
+}
+
+TEST(BadInput, APackageWhoseOrdersNoWorkerTakesIsRefusedBeforeAnythingIsMade) {
+  TempFolder folder;
+  std::filesystem::create_directories(folder / "kernels");
+  std::filesystem::copy(Source("tests/data/packages/doubled"), folder / "kernels/doubled",
+                        std::filesystem::copy_options::recursive);
+  const std::string plain = folder / "kernels/doubled/cuda/plain.cu";
+  const std::string source = ReadFile(plain);
+  WriteFile(folder / "job.toml",
+            "operation = \"doubled\"\nbackend = \"cuda\"\nshape = { n = 4096 }\n"
+            "[policy]\nname = \"field_note\"\n[proposer]\nname = \"exhaustive\"\n"
+            "[budget]\ngenerations = 1\n");
+  const auto run = [&] {
+    return Pawl({"run", folder / "job.toml", "--workers", "0", "--kernels", folder / "kernels",
+                 "--ledger", folder / "ledger"});
+  };
+  WriteFile(folder / "kernels/doubled/cuda/my header.cuh", "\n");
+  WriteFile(plain, "#include \"my header.cuh\"\n" + source);
+  ExpectOneLine(run(), 2,
+                AllOf(HasSubstr("job.toml:3: "), HasSubstr("doubled"), HasSubstr("header")));
+  WriteFile(folder / "kernels/doubled/cuda/long.cuh", "//" + std::string(2 << 20, 'x') + "\n");
+  WriteFile(plain, "#include \"long.cuh\"\n" + source);
+  ExpectOneLine(run(), 2,
+                AllOf(HasSubstr("job.toml:3: "), HasSubstr("at most 1044480 can be sent")));
   EXPECT_FALSE(std::filesystem::exists(folder / "ledger"));
 }
 

@@ -216,7 +216,10 @@ TEST_F(Altered, AnUnreadableAttemptStopsTheLedgerRatherThanLie) {
   Put(Family::kSeen, SeenKey(kTrack, OrderKind::kMeasure, Generation(2), Attempt(1)), "short");
   const std::unique_ptr<Ledger> ledger = Open();
   // "Never granted" would make a worker throw its report away.
-  EXPECT_EQ(ledger->Seen(kTrack, OrderKind::kMeasure, Generation(2), Attempt(1)), Digest{});
+  const Result<std::optional<Digest>> seen =
+      ledger->Seen(kTrack, OrderKind::kMeasure, Generation(2), Attempt(1));
+  ASSERT_FALSE(seen);
+  EXPECT_THAT(seen.error().message, HasSubstr("the index of attempts is not readable"));
   std::vector<Event> events = {testing::Opened(TrackId(2))};
   const Result<LedgerHead> head = ledger->Append(events);
   ASSERT_FALSE(head);

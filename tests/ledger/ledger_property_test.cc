@@ -84,7 +84,7 @@ RC_GTEST_PROP(LedgerProperty, AnyCutIntoAppendsReadsBackInOrder, (std::uint64_t 
   for (const Event& event : given) {
     if (const auto* measured = std::get_if<Measured>(&event.body)) {
       const Report& report = measured->report;
-      RC_ASSERT(ledger->Seen(event.track, report.kind, report.generation, report.attempt) ==
+      RC_ASSERT(ledger->Seen(event.track, report.kind, report.generation, report.attempt).value() ==
                 measured->digest);
     }
     if (const auto* decided = std::get_if<Decided>(&event.body)) {

@@ -201,15 +201,15 @@ TEST_F(LedgerTest, RemembersWhichAttemptsWereGrantedAndWhichReportWasTaken) {
   const std::unique_ptr<Ledger> ledger = Open();
   Numbers numbers(5);
   const Generation one(1);
-  EXPECT_EQ(ledger->Seen(kTrack, OrderKind::kMeasure, one, Attempt(1)), std::nullopt);
+  EXPECT_EQ(ledger->Seen(kTrack, OrderKind::kMeasure, one, Attempt(1)).value(), std::nullopt);
   std::vector<Event> granted = {testing::GrantedEvent(kTrack, one, Attempt(1))};
   ASSERT_TRUE(ledger->Append(granted));
-  EXPECT_EQ(ledger->Seen(kTrack, OrderKind::kMeasure, one, Attempt(1)), Digest{});
-  EXPECT_EQ(ledger->Seen(kTrack, OrderKind::kMeasure, one, Attempt(2)), std::nullopt);
+  EXPECT_EQ(ledger->Seen(kTrack, OrderKind::kMeasure, one, Attempt(1)).value(), Digest{});
+  EXPECT_EQ(ledger->Seen(kTrack, OrderKind::kMeasure, one, Attempt(2)).value(), std::nullopt);
 
   std::vector<Event> measured = {testing::MeasuredEvent(kTrack, one, Attempt(1), numbers)};
   ASSERT_TRUE(ledger->Append(measured));
-  EXPECT_EQ(ledger->Seen(kTrack, OrderKind::kMeasure, one, Attempt(1)),
+  EXPECT_EQ(ledger->Seen(kTrack, OrderKind::kMeasure, one, Attempt(1)).value(),
             std::get<Measured>(measured[0].body).digest);
 }
 
@@ -223,9 +223,9 @@ TEST_F(LedgerTest, ConfirmationsAreNotTakenForGenerationsOfTheSameNumber) {
       testing::GrantedEvent(kTrack, one, Attempt(1), OrderKind::kConfirm),
       testing::MeasuredEvent(kTrack, one, Attempt(1), numbers, OrderKind::kConfirm)};
   ASSERT_TRUE(ledger->Append(events));
-  EXPECT_EQ(ledger->Seen(kTrack, OrderKind::kMeasure, one, Attempt(1)),
+  EXPECT_EQ(ledger->Seen(kTrack, OrderKind::kMeasure, one, Attempt(1)).value(),
             std::get<Measured>(events[2].body).digest);
-  EXPECT_EQ(ledger->Seen(kTrack, OrderKind::kConfirm, one, Attempt(1)),
+  EXPECT_EQ(ledger->Seen(kTrack, OrderKind::kConfirm, one, Attempt(1)).value(),
             std::get<Measured>(events[4].body).digest);
   const Result<std::optional<GenerationIndex>> index = ledger->FindGeneration(kTrack, one);
   ASSERT_TRUE(index && *index);

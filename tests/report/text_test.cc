@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "coordinator/report/diff.h"
 #include "coordinator/report/generation.h"
 
@@ -84,6 +86,30 @@ TEST(GenerationRecord, DecidingReportsAreTheLastMeasurementsBatches) {
   EXPECT_EQ(DecidingReports(record).size(), 2U);
   EXPECT_EQ(ArmMedians(record, ArmRole::kCandidate), (std::vector<double>{2, 3}));
   EXPECT_TRUE(ArmMedians(record, ArmRole::kIncumbent).empty());
+}
+
+TEST(GenerationRecord, TellsCapturesAndConditionsOfTheMeasurementThatWasDecidedOn) {
+  GenerationRecord record;
+  const auto report = [](std::uint32_t batch, std::optional<double> captured, double power_w,
+                         std::uint64_t reasons) {
+    Report made;
+    made.batch = batch;
+    made.arms = {ArmRole::kCommitted, ArmRole::kCandidate};
+    if (captured) made.captures = {{1, Instrument::kKernelTime, *captured}};
+    made.conditions.power_w = power_w;
+    made.conditions.clock_reasons = reasons;
+    return made;
+  };
+  // A measurement that was void, then one of two batches.
+  record.reports = {report(0, 5.5, 700, 8), report(0, std::nullopt, 300, 1),
+                    report(1, std::nullopt, 250, 4)};
+  nlohmann::json json = GenerationJson(record, TrackSpec{});
+  EXPECT_FALSE(json.contains("captures_us"));
+  EXPECT_EQ(json["conditions"]["power_w"], 300);
+  EXPECT_EQ(json["conditions"]["clock_reasons"], 5);
+  record.reports.back().captures = {{1, Instrument::kKernelTime, 6.5}};
+  json = GenerationJson(record, TrackSpec{});
+  EXPECT_EQ(json["captures_us"]["kernel_time"]["candidate"], 6.5);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "coordinator/search/binding.h"
 #include "kernels/operation.h"
 #include "tests/support/places.h"
 
@@ -65,6 +66,18 @@ TEST(JobCheck, ABackendThatIsThereMustBeRightAndOneThatIsNotNeedNotBe) {
   EXPECT_THAT(Check(job, {}), IsEmpty()) << "the host can run it";
   EXPECT_THAT(Check(job + "[host]\nstructure = \"nought\"\n", {}), HasSubstr("'nought'"));
   EXPECT_THAT(Check("backend = \"cuda\"\n" + job, {}), HasSubstr("'nothing'"));
+}
+
+TEST(JobCheck, BindsATrackToTheFilesThatItsBackendCompiles) {
+  auto matmul = LoadOperation(test::SourceFolder() + "/kernels/matmul");
+  ASSERT_TRUE(matmul) << matmul.error().message;
+  const std::map<std::string, Digest> host = BoundFiles(*matmul, "host");
+  const std::map<std::string, Digest> cuda = BoundFiles(*matmul, "cuda");
+  EXPECT_TRUE(host.contains("operation.toml") && cuda.contains("operation.toml"));
+  EXPECT_TRUE(host.contains("host/blocked.cc"));
+  EXPECT_FALSE(host.contains("pawl_device.h")) << "which only cuda files include";
+  EXPECT_TRUE(cuda.contains("pawl_device.h"));
+  EXPECT_FALSE(cuda.contains("host/blocked.cc"));
 }
 
 TEST(JobCheck, SaysWhyNoDeviceCanRunIt) {

@@ -304,6 +304,14 @@ TEST_F(Verify, NamesWhatItsReportsOrItsProposerDoNotGive) {
   });
   ASSERT_FALSE(kept.empty());
   EXPECT_THAT(kept[0], HasSubstr("generation " + std::to_string(kGenerations) + " was decided"));
+  const auto invented = ProblemsWith("invented", [](Event& event) {
+    auto* proposed = std::get_if<Proposed>(&event.body);
+    if (proposed == nullptr || proposed->generation != Generation(kGenerations)) return;
+    ASSERT_FALSE(proposed->changes.empty());
+    proposed->changes.back().repair = !proposed->changes.back().repair;
+  });
+  ASSERT_EQ(invented.size(), 1u);
+  EXPECT_THAT(invented[0], HasSubstr("which changes were repairs otherwise than the proposer"));
   const auto digest = ProblemsWith("digest", [](Event& event) {
     auto* measured = std::get_if<Measured>(&event.body);
     if (measured != nullptr && measured->report.generation == Generation(3) &&

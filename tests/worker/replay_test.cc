@@ -325,6 +325,25 @@ TEST_F(ReplayFile, SaysWhichLineCannotBeRead) {
             in + "3: round 2's candidate is 0, wanted a time in microseconds");
 }
 
+TEST_F(ReplayFile, AnswersNoOrderThatAsksForACheckWithWhatWasNeverChecked) {
+  const std::string arms = "\"candidate\": {\"x\": 1}, \"incumbent\": {\"x\": 2}";
+  const std::string rounds = "\"rounds\": [{\"committed\": 1, \"candidate\": 1, \"incumbent\": 1}]";
+  const auto device =
+      MustOpen(Write("l.json", "{\"device\": \"D\", \"generations\": [{\"generation\": 1, " + arms +
+                                   ", " + rounds + "}]}"));
+  Configuration one, two;
+  one.settings = {{"x", std::int64_t{1}}};
+  two.settings = {{"x", std::int64_t{2}}};
+  Order order = MeasureOrder(one, two, NoteRounds(1));
+  EXPECT_EQ(Ask(*device, order).report.outcome.kind, OutcomeKind::kMeasured);
+  order.check.reference = 0;
+  const Report report = Ask(*device, order).report;
+  EXPECT_EQ(report.outcome.kind, OutcomeKind::kNoData);
+  EXPECT_EQ(report.outcome.detail,
+            "D: recorded without a check (no max_abs_error), and the order asks for one");
+  EXPECT_THAT(report.rounds, IsEmpty());
+}
+
 // One to four bytes changed, cut or doubled, of both formats: read, or refused in one line.
 TEST_F(ReplayFile, SurvivesDamagedFiles) {
   std::ifstream in(kLayerNorm, std::ios::binary);

@@ -75,6 +75,9 @@ Status ValidateTiming(const Order& order, const std::string& device,
 
 void AddProblem(const Order& order, Hasher& hasher) {
   hasher.Field(order.sources[*order.check.reference].digest.Hex());
+  for (const HeaderText& header : order.headers) {  // which the reference is compiled with
+    hasher.Field(header.name).Field(header.digest.Hex());
+  }
   for (const Buffer& buffer : order.buffers) {
     hasher.Field(buffer.name).Field(Name(buffer.dtype));
     hasher.Field(buffer.role == BufferRole::kInput ? "input" : "output");

@@ -10,9 +10,15 @@
 #include <thread>
 
 #include "worker/device/cuda/builder_process.h"
+#include "worker/memory_limit.h"
 
 namespace pawl {
 namespace {
+
+std::uint64_t MemoryOf(const BuilderOptions& options) {
+  return options.memory_bytes > 0 ? options.memory_bytes
+                                  : MostOfTheMemory() / std::max(options.children, 1u);
+}
 
 constexpr int kNoLimit = -1;
 constexpr std::size_t kMostKnown = 100'000;
@@ -56,7 +62,7 @@ class Builder::Work {
     architectures_ = first->architectures();
     processes_.push_back(std::move(first));
     for (std::uint32_t i = 1; i < std::max(1u, options.children); ++i) {
-      processes_.push_back(std::make_unique<BuilderProcess>(options.cores));
+      processes_.push_back(std::make_unique<BuilderProcess>(options.cores, MemoryOf(options)));
     }
     for (const auto& process : processes_) {
       threads_.emplace_back([this, &process = *process] { Serve(process); });
@@ -259,7 +265,7 @@ Builder::Builder(std::unique_ptr<Work> work) : work_(std::move(work)) {}
 Builder::~Builder() = default;
 
 Result<std::unique_ptr<Builder>> Builder::Open(ObjectCache& cache, const BuilderOptions& options) {
-  auto first = std::make_unique<BuilderProcess>(options.cores);
+  auto first = std::make_unique<BuilderProcess>(options.cores, MemoryOf(options));
   if (Status started = first->Start(); !started) return started.error();
   return std::unique_ptr<Builder>(
       new Builder(std::make_unique<Work>(cache, options, std::move(first))));

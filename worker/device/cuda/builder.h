@@ -31,7 +31,8 @@ struct CudaBuilt {
 struct BuilderOptions {
   std::vector<int> cores;  // of the children; empty: all allowed ones
   std::uint32_t children = 1;
-  int hint_ms = 30'000;  // a hint's build is given up after this
+  int hint_ms = 30'000;            // a hint's build is given up after this
+  std::uint64_t memory_bytes = 0;  // of each child; 0: its share of three quarters of the machine's
 };
 
 class Builder {

@@ -18,6 +18,7 @@
 #include <cstring>
 
 #include "worker/device/cuda/builder.h"
+#include "worker/memory_limit.h"
 
 extern char** environ;
 
@@ -33,7 +34,8 @@ void Append(std::string& bytes, std::uint64_t number) {
   bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
 }
 
-bool ParseInt(std::string_view text, int& number) {
+template <typename Int>
+bool ParseInt(std::string_view text, Int& number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   return error == std::errc() && end == text.data() + text.size();
 }
@@ -181,7 +183,8 @@ Status BuilderProcess::Start() {
   }
   std::string cores;
   for (const int core : cores_) cores += (cores.empty() ? "" : ",") + std::to_string(core);
-  std::vector<std::string> arguments = {"pawl-worker", kArgument, cores};
+  std::vector<std::string> arguments = {"pawl-worker", kArgument, cores,
+                                        std::to_string(memory_bytes_)};
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
@@ -305,6 +308,8 @@ std::optional<int> BuilderMain(int argc, const char* const* argv) {
     }
     if (CPU_COUNT(&set) > 0) ::sched_setaffinity(0, sizeof set, &set);
   }
+  std::uint64_t memory_bytes = 0;
+  if (argc > 3 && ParseInt(std::string_view(argv[3]), memory_bytes)) LimitMemory(memory_bytes);
   const Result<std::unique_ptr<Nvrtc>> nvrtc = Nvrtc::Open();
   if (!nvrtc) {
     static_cast<void>(WriteParts(kChildFd, {"", nvrtc.error().message}).has_value());

@@ -29,7 +29,9 @@ Result<std::vector<std::string>> ReadParts(int fd, int timeout_ms);  // negative
 
 class BuilderProcess {
  public:
-  explicit BuilderProcess(std::vector<int> cores) : cores_(std::move(cores)) {}
+  // `memory_bytes`: that it may take; a source that makes the compiler want more does not build.
+  BuilderProcess(std::vector<int> cores, std::uint64_t memory_bytes)
+      : cores_(std::move(cores)), memory_bytes_(memory_bytes) {}
   BuilderProcess(const BuilderProcess&) = delete;
   BuilderProcess& operator=(const BuilderProcess&) = delete;
   ~BuilderProcess() { End(); }
@@ -51,6 +53,7 @@ class BuilderProcess {
   std::string HowItEnded();
 
   const std::vector<int> cores_;
+  const std::uint64_t memory_bytes_;
   pid_t pid_ = -1;
   std::atomic<int> fd_{-1};
   std::atomic<bool> interrupted_{false};

@@ -45,6 +45,7 @@ struct LoadedArm {
   CudaBuilt built;
   std::unique_ptr<GpuArm> arm;
   std::uint32_t graph_calls = 0;
+  bool proven = false;  // a control that has passed its check on this GPU before: its health probe
 };
 
 class CudaDevice final : public Device {
@@ -80,11 +81,13 @@ class CudaDevice final : public Device {
   Result<bool> Load(const Order& order, const Progress& progress, Execution& execution,
                     std::vector<LoadedArm>& arms);
   Result<bool> Check(const Order& order, const Progress& progress, Execution& execution,
-                     const std::vector<LoadedArm>& arms);
+                     std::vector<LoadedArm>& arms);
   Result<bool> Rounds(const Order& order, const Progress& progress, Execution& execution,
                       std::vector<LoadedArm>& arms);
   Outcome OutcomeOf(DriverStatus status, ArmRole role, const std::string& doing) const;
   void BlameGpu(Outcome& outcome) const;
+  bool Believe(Execution& execution, const GpuCheck& check, std::size_t index, const LoadedArm& arm,
+               ArmRole role, const std::string& when) const;
   void LookForOthers(Execution& execution);
   Result<bool> TakeCaptures(const Order& order, const Progress& progress, Execution& execution,
                             std::vector<LoadedArm>& arms);
@@ -266,7 +269,7 @@ Result<bool> CudaDevice::Load(const Order& order, const Progress& progress, Exec
 }
 
 Result<bool> CudaDevice::Check(const Order& order, const Progress& progress, Execution& execution,
-                               const std::vector<LoadedArm>& arms) {
+                               std::vector<LoadedArm>& arms) {
   std::vector<const GpuInputSet*> sets;
   for (const auto& set : bench_->sets().timed) sets.push_back(set.get());
   sets.push_back(bench_->sets().hidden.get());
@@ -277,13 +280,14 @@ Result<bool> CudaDevice::Check(const Order& order, const Progress& progress, Exe
     if (role != ArmRole::kCandidate && before != passed_.end()) {
       execution.report.checks.push_back(before->second);
       execution.report.checks.back().arm = role;
+      arms[i].proven = role == ArmRole::kCommitted;
       continue;
     }
-    // A control that has passed on this GPU before is its health probe.
     Hasher hasher;
     hasher.Field("cuda passed 1").Field(facts_.uuid).Field(key.first.Hex()).Field(key.second.Hex());
     const Digest marker = hasher.Finish();
     const bool proven = role == ArmRole::kCommitted && cache_->Get(marker).has_value();
+    arms[i].proven = proven;
     CheckFacts facts;
     facts.arm = role;
     facts.passed = true;
@@ -319,6 +323,21 @@ Result<bool> CudaDevice::Check(const Order& order, const Progress& progress, Exe
   return true;
 }
 
+// Adds what a visit's last call left to the arm's check. False: it was wrong, which is the outcome.
+bool CudaDevice::Believe(Execution& execution, const GpuCheck& check, std::size_t index,
+                         const LoadedArm& arm, ArmRole role, const std::string& when) const {
+  CheckFacts& facts = execution.report.checks[index];
+  facts.elements += check.elements;
+  facts.wrong += check.wrong;
+  facts.max_abs_error = std::max(facts.max_abs_error, check.max_abs_error);
+  if (check.passed) return true;
+  facts.passed = false;
+  facts.detail = check.detail + " (" + when + ")";
+  execution.report.outcome = {OutcomeKind::kWrongOutput, role, facts.detail};
+  if (arm.proven) BlameGpu(execution.report.outcome);
+  return false;
+}
+
 Result<bool> CudaDevice::Rounds(const Order& order, const Progress& progress, Execution& execution,
                                 std::vector<LoadedArm>& arms) {
   if (order.timing.instrument == Instrument::kKernelTime && cupti_ == nullptr) {
@@ -327,6 +346,8 @@ Result<bool> CudaDevice::Rounds(const Order& order, const Progress& progress, Ex
     cupti_ = std::move(*cupti);
   }
   progress(Stage::kRun, order.arms.front().role);
+  // What the GPU went through before is not this order's.
+  if (watch_ != nullptr) static_cast<void>(watch_->Take());
   if (DriverStatus settled = bench_->Settle(*arms.front().arm); !settled) {
     execution.report.outcome =
         OutcomeOf(settled, order.arms.front().role, "while the clock settled");
@@ -343,6 +364,7 @@ Result<bool> CudaDevice::Rounds(const Order& order, const Progress& progress, Ex
                                    cupti_.get(), arm.graph_calls);
       if (!visit.status) {
         execution.report.outcome = OutcomeOf(visit.status, role, "while it was timed");
+        if (arm.proven) BlameGpu(execution.report.outcome);
         return false;
       }
       if (!visit.problem.empty()) return Error{"cuda: " + visit.problem, Advice::kRetry};
@@ -352,22 +374,16 @@ Result<bool> CudaDevice::Rounds(const Order& order, const Progress& progress, Ex
         Take(seen, execution.report.conditions);
         if (visit.clock_mhz <= 0) visit.clock_mhz = nvml_->SmMhz(handle_).value_or(0);
       }
-      CheckFacts& facts = execution.report.checks[planned.arm];
-      facts.elements += visit.check.elements;
-      facts.wrong += visit.check.wrong;
-      facts.max_abs_error = std::max(facts.max_abs_error, visit.check.max_abs_error);
       medians.visits.push_back({planned.arm, planned.input_set, Median(visit.us), visit.clock_mhz});
       execution.samples.push_back({round, plan.recorded, role, planned.input_set, visit.clock_mhz,
                                    std::move(visit.us), seen});
-      if (visit.check.passed) continue;
-      facts.passed = false;
-      facts.detail = visit.check.detail + " (after the last timed iteration of a visit, round " +
-                     std::to_string(round + 1) + ")";
-      execution.report.outcome = {OutcomeKind::kWrongOutput, role, facts.detail};
-      return false;
+      const std::string when =
+          "after the last timed iteration of a visit, round " + std::to_string(round + 1);
+      if (!Believe(execution, visit.check, planned.arm, arm, role, when)) return false;
     }
     if (plan.recorded) execution.report.rounds.push_back(std::move(medians));
   }
+  if (watch_ != nullptr) Take(watch_->TakeFresh(), execution.report.conditions);
   return true;
 }
 
@@ -390,12 +406,14 @@ Result<bool> CudaDevice::TakeCaptures(const Order& order, const Progress& progre
         bench_->Run(*arms[i].arm, 0, Instrument::kKernelTime, cupti_.get(), arms[i].graph_calls);
     if (!visit.status) {
       execution.report.outcome = OutcomeOf(visit.status, role, "while it was traced");
+      if (arms[i].proven) BlameGpu(execution.report.outcome);
       return false;
     }
     if (!visit.problem.empty()) {
       execution.notes.push_back("event=no_capture why=\"" + visit.problem + "\"");
       return true;
     }
+    if (!Believe(execution, visit.check, i, arms[i], role, "after it was traced")) return false;
     if (const double us = Median(visit.us); us > 0) {
       execution.report.captures.push_back({i, Instrument::kKernelTime, us});
     }
@@ -446,6 +464,7 @@ Result<std::unique_ptr<Device>> OpenCuda(const std::string& which, const DeviceO
   BuilderOptions builder_options;
   builder_options.cores = cores.building;
   builder_options.children = cores.builders;
+  builder_options.memory_bytes = options.memory_bytes;
   Result<std::unique_ptr<Builder>> builder = Builder::Open(**cache, builder_options);
   if (!builder) return Error{"cuda: " + builder.error().message, builder.error().advice};
   if (Status able = CanBuildFor(*chosen, (*builder)->version(), (*builder)->architectures());

@@ -143,14 +143,24 @@ Status Cupti::Start() {
     collected.trace = Trace{};
   }
   for (const int kind : {kConcurrentKernel, kMemcpy, kMemset}) {
-    if (Status done = Check("cuptiActivityEnable", enable_(kind)); !done) return done;
+    if (Status done = Check("cuptiActivityEnable", enable_(kind)); !done) {
+      // What is on already would go on tracing the visits to come.
+      for (const int other : {kConcurrentKernel, kMemcpy, kMemset}) {
+        if (other != kind) static_cast<void>(disable_(other));
+      }
+      return done;
+    }
   }
   return {};
 }
 
 Result<Trace> Cupti::Stop() {
   const int flushed = flush_(kFlushForced);
-  for (const int kind : {kConcurrentKernel, kMemcpy, kMemset}) disable_(kind);
+  Status off;
+  for (const int kind : {kConcurrentKernel, kMemcpy, kMemset}) {
+    if (Status done = Check("cuptiActivityDisable", disable_(kind)); !done) off = done;
+  }
+  if (!off) return off.error();
   if (Status done = Check("cuptiActivityFlushAll", flushed); !done) return done.error();
   Collected& collected = TheCollected();
   const std::lock_guard<std::mutex> lock(collected.mutex);

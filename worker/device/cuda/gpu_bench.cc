@@ -193,12 +193,23 @@ DriverStatus GpuBench::CallNext(const GpuArm& arm) {
   return CallOn(arm, copy);
 }
 
+DriverStatus GpuBench::SpoilOutputs() {
+  ++poisons_;
+  for (const Copy& copy : copies_) {
+    for (std::size_t i = 0; i < buffers_.size(); ++i) {
+      if (buffers_[i].role != BufferRole::kOutput) continue;
+      PAWL_PASS(tools_.Spoil(buffers_[i], copy.addresses[i], Mix(poisons_ * kGolden + i) >> 1));
+    }
+  }
+  return {};
+}
+
 DriverStatus GpuBench::BeforeLast(std::uint32_t input_set) {
   if (input_set == 0) {
     PAWL_PASS(LoadInputs(*sets_.sibling));
-  } else {
-    PAWL_PASS(RestoreInputs());
+    return SpoilOutputs();
   }
+  PAWL_PASS(RestoreInputs());
   return PoisonOutputs(Mix(poisons_ * kGolden) % 2 == 0);
 }
 

@@ -7,6 +7,10 @@
 // - leaving an output unwritten, or returning an earlier one: outputs hold NaN, or finite values
 //   every one of which is wrong, before checked calls and before a visit's last; it cannot tell
 //   which of the two;
+// - skipping its work where its output is still its own: before the last call on the first timed
+// set
+//   outputs are the call before's with one element in 128 spoilt, and the inputs are the sibling's,
+//   of which they would be wrong;
 // - keeping answers by its inputs: between timed calls one element of every input takes another
 //   value of its array, and the last call on the first timed set sees its sibling;
 // - changing its inputs: they are compared with the originals after every check and visit;
@@ -68,8 +72,8 @@ class GpuBench {
   // compared whole.
   GpuCheck Check(const GpuArm& arm, const GpuInputSet& set);
 
-  // Calls of an arm until the clock holds still, some milliseconds: a GPU that has
-  // waited for a build runs slowly at first.
+  // Calls of an arm until the clock holds still, 15 ms at most unless one call is longer: a GPU
+  // that has waited for a build runs slowly at first.
   DriverStatus Settle(const GpuArm& arm);
 
   // Warm-up, then timed calls as the instrument wants them. `cupti`: for kernel_time, else null.
@@ -88,6 +92,7 @@ class GpuBench {
 
   DriverStatus LoadInputs(const GpuInputSet& set);
   DriverStatus PoisonOutputs(bool plausible);
+  DriverStatus SpoilOutputs();
   DriverStatus ChangeInputs(Copy& copy);
   DriverStatus RestoreInputs();
   template <typename Choose>

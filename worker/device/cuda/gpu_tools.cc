@@ -126,6 +126,12 @@ DriverStatus GpuTools::Plausible(const Buffer& buffer, CuAddress out, CuAddress 
              atol, shift);
 }
 
+DriverStatus GpuTools::Spoil(const Buffer& buffer, CuAddress out, std::uint64_t seed) {
+  const auto count = static_cast<std::uint64_t>(buffer.Elements());
+  const auto words = static_cast<std::uint64_t>(SizeOf(buffer.dtype) / 4);
+  return Run("pawl_spoil", count, out, count, words, seed);
+}
+
 DriverStatus GpuTools::Apply(const Nudges& nudges) {
   if (nudges.count == 0) return {};
   Nudges argument = nudges;
@@ -155,8 +161,8 @@ GpuTools::Clock GpuTools::StampedMhz() {
   if (!clock.status) return clock;
   const auto* const stamps = static_cast<const std::uint64_t*>(stamps_read_.data());
   if (stamps[0] == 0 || stamps[2] <= stamps[0] || stamps[3] <= stamps[1]) return clock;
-  clock.mhz =
-      static_cast<double>(stamps[3] - stamps[1]) / static_cast<double>(stamps[2] - stamps[0]) * 1e3;
+  clock.ns = static_cast<double>(stamps[2] - stamps[0]);
+  clock.mhz = static_cast<double>(stamps[3] - stamps[1]) / clock.ns * 1e3;
   return clock;
 }
 

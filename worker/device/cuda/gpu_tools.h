@@ -35,6 +35,7 @@ class GpuTools {
 
   DriverStatus Plausible(const Buffer& buffer, CuAddress out, CuAddress expected, double rtol,
                          double atol, std::uint64_t shift);
+  DriverStatus Spoil(const Buffer& buffer, CuAddress out, std::uint64_t seed);
   static constexpr std::uint64_t kNone = ~0ull;  // no element
   DriverStatus Apply(const Nudges& nudges);
 

@@ -41,7 +41,12 @@ DriverStatus GpuBench::Settle(const GpuArm& arm) {
     const GpuTools::Clock clock = tools_.StampedMhz();
     PAWL_PASS(clock.status);
     if (clock.mhz <= 0) return {};
-    if (clock.ns < kLookNs && calls < kMostGraphCalls) {
+    // The next look takes as long again, or twice that: it is not begun where the time is over
+    // first.
+    const bool longer = clock.ns < kLookNs && calls < kMostGraphCalls;
+    const std::chrono::duration<double, std::nano> next((longer ? 2 : 1) * clock.ns);
+    if (std::chrono::steady_clock::now() - start + next > kMostSettling) return {};
+    if (longer) {
       calls *= 2;
     } else if (std::fabs(clock.mhz - before) <= kSettledShare * clock.mhz) {
       return {};
@@ -187,6 +192,7 @@ DriverStatus GpuBench::GraphTime(const GpuArm& arm, std::uint32_t input_set, std
 // call comes after it.
 DriverStatus GpuBench::KernelTime(const GpuArm& arm, std::uint32_t input_set, Cupti& cupti,
                                   GpuVisit& visit) {
+  PAWL_PASS(tools_.Stamp(0));
   PAWL_PASS(gpu_.Synchronize());
   if (Status started = cupti.Start(); !started) {
     visit.problem = started.error().message;
@@ -197,6 +203,7 @@ DriverStatus GpuBench::KernelTime(const GpuArm& arm, std::uint32_t input_set, Cu
   if (queued) queued = gpu_.Synchronize();
   Result<Trace> trace = cupti.Stop();
   PAWL_PASS(queued);
+  PAWL_PASS(tools_.Stamp(1));
   if (!trace) {
     visit.problem = trace.error().message;
     return {};
@@ -217,10 +224,8 @@ DriverStatus GpuBench::KernelTime(const GpuArm& arm, std::uint32_t input_set, Cu
     }
     visit.us.push_back(static_cast<double>(ns) / 1e3);
   }
-  PAWL_PASS(tools_.Stamp(0));
   PAWL_PASS(BeforeLast(input_set));
-  PAWL_PASS(CallOn(arm, NextCopy()));
-  return tools_.Stamp(1);
+  return CallOn(arm, NextCopy());
 }
 
 }  // namespace pawl

@@ -35,6 +35,17 @@ DeviceConditions GpuWatch::Take() {
   return seen;
 }
 
+DeviceConditions GpuWatch::TakeFresh() {
+  {
+    std::unique_lock<std::mutex> lock(mutex_);
+    const std::uint64_t look = begun_ + 1;
+    wanted_ = look;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return finished_ >= look; });
+  }
+  return Take();
+}
+
 std::vector<std::uint32_t> GpuWatch::others() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return others_;
@@ -49,6 +60,7 @@ void GpuWatch::Work(const std::vector<int>& cores) {
   }
   std::unique_lock<std::mutex> lock(mutex_);
   while (!closing_) {
+    ++begun_;
     lock.unlock();
     const DeviceConditions seen = nvml_.Read(gpu_);
     std::vector<std::uint32_t> others =
@@ -58,8 +70,9 @@ void GpuWatch::Work(const std::vector<int>& cores) {
     reasons_ |= seen.clock_reasons;
     others_ = std::move(others);
     looked_ = true;
+    finished_ = begun_;
     changed_.notify_all();
-    changed_.wait_for(lock, kPause, [this] { return closing_; });
+    changed_.wait_for(lock, kPause, [this] { return closing_ || wanted_ > begun_; });
   }
 }
 

@@ -23,6 +23,8 @@ class GpuWatch {
 
   // What the last look saw, with the clock reasons of all looks since the call before.
   DeviceConditions Take();
+  // The same after a look that begins now: what has just been measured is in it.
+  DeviceConditions TakeFresh();
   std::vector<std::uint32_t> others() const;  // processes that compute on it beside this one
 
  private:
@@ -36,6 +38,9 @@ class GpuWatch {
   std::uint64_t reasons_ = 0;  // since the last Take
   std::vector<std::uint32_t> others_;
   bool looked_ = false;
+  std::uint64_t begun_ = 0;  // looks
+  std::uint64_t finished_ = 0;
+  std::uint64_t wanted_ = 0;  // the look that somebody waits for
   bool closing_ = false;
   std::thread thread_;  // last: starts when all else is there
 };

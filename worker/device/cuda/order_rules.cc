@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::size_t kMaxArguments = 64;
 constexpr std::uint64_t kThrottles = kClockReasonHwSlowdown | kClockReasonHwThermal |
-                                     kClockReasonSwThermal | kClockReasonHwPowerBrake;
+                                     kClockReasonSwThermal | kClockReasonHwPowerBrake |
+                                     kClockReasonSwPowerCap;
 // A visit is void when a throttle is on and its clock is this far below the order's highest.
 constexpr double kClockDrop = 0.03;
 // A candidate's share of the incumbent's time below which a policy may keep it.

@@ -162,6 +162,16 @@ __global__ void pawl_bytes(const u8* a, const u8* b, u64 n, Found* found) {
   for (u64 i = quads * 16 + FIRST; i < n; i += STEP) changed += a[i] == b[i] ? 0 : 1;
   Count(found, changed, 0);
 }
+// About one element in 128, and at least one, becomes all ones; which, the seed says.
+__global__ void pawl_spoil(u32* out, u64 n, u64 words, u64 seed) {
+  for (u64 i = FIRST; i < n; i += STEP) {
+    u64 x = (i + seed) * 0x9e3779b97f4a7c15ull;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+    x ^= x >> 27;
+    if ((x & 127) != 0 && i != seed % n) continue;
+    for (u64 k = 0; k < words; ++k) out[i * words + k] = ~0u;
+  }
+}
 struct Nudge { u8* data; const u8* pristine; u64 restore, element, from; u64 size; };
 struct Nudges { u64 count; Nudge of[8]; };
 __global__ void pawl_nudge(const Nudges nudges) {
@@ -361,7 +371,7 @@ CudaUnit OwnUnit(int capability) {
     unit.kernels.push_back("pawl_plausible_" + std::string(type));
   }
   for (const char* kernel :
-       {"pawl_finite", "pawl_words", "pawl_bytes", "pawl_nudge", "pawl_stamp"}) {
+       {"pawl_finite", "pawl_words", "pawl_bytes", "pawl_spoil", "pawl_nudge", "pawl_stamp"}) {
     unit.kernels.emplace_back(kernel);
   }
   return unit;

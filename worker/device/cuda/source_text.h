@@ -44,6 +44,9 @@ CudaUnit ReferenceUnitFor(const SourceText& source, const std::vector<HeaderText
 // - pawl_bytes(const u8* a, const u8* b, u64 n, Found*): bytes that differ;
 // - pawl_plausible_f32|f64|i32|u32(T* out, const double* expected, u64 n, double rtol, double atol,
 //   u64 shift): finite values like those of the output, every one of them wrong;
+// - pawl_spoil(u32* out, u64 n, u64 words, u64 seed): about one element of `words` words in 128,
+// and
+//   at least one, becomes all ones;
 // - pawl_nudge(Nudges): of each array puts element `restore` back and gives `element` the value
 // that
 //   `from` has in the pristine one; ~0: none;

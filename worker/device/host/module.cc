@@ -2,21 +2,27 @@
 
 #include <dlfcn.h>
 #include <link.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 namespace pawl {
 namespace {
 
-unsigned long ThreadCount() {
-  struct stat info {};
-  return ::stat("/proc/self/task", &info) == 0 ? info.st_nlink : 0;
+// The threads of this process, by name of their folder.
+std::set<std::string> Threads() {
+  std::set<std::string> threads;
+  std::error_code failed;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task", failed)) {
+    threads.insert(entry.path().filename());
+  }
+  return threads;
 }
 
 // Libraries that a kernel brings along (OpenMP's, a BLAS) have threads that outlive a call: they
@@ -54,7 +60,7 @@ Result<std::unique_ptr<Module>> Module::Load(const std::string& object,
       return Error{path + ": cannot write an object to load: " + why, Advice::kRetry};
     }
   }
-  const unsigned long threads = ThreadCount();
+  std::set<std::string> threads = Threads();
   void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   ::unlink(path.c_str());
   if (handle == nullptr) {
@@ -66,11 +72,16 @@ Result<std::unique_ptr<Module>> Module::Load(const std::string& object,
     return Error{why, Advice::kReject};
   }
   KeepLibraries(handle);
-  return std::unique_ptr<Module>(new Module(handle, threads));
+  return std::unique_ptr<Module>(new Module(handle, std::move(threads)));
 }
 
 Module::~Module() {
-  if (ThreadCount() <= threads_at_load_) ::dlclose(handle_);
+  // A thread that has come since may be the kernel's own: its code stays. Their number alone says
+  // little, since threads of the module before may have ended meanwhile.
+  const std::set<std::string> now = Threads();
+  if (std::includes(threads_at_load_.begin(), threads_at_load_.end(), now.begin(), now.end())) {
+    ::dlclose(handle_);
+  }
 }
 
 Result<void*> Module::Find(const std::string& symbol) const {

@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "schema/result.h"
 
@@ -27,10 +29,11 @@ class Module {
   Result<void*> Find(const std::string& symbol) const;
 
  private:
-  Module(void* handle, unsigned long threads) : handle_(handle), threads_at_load_(threads) {}
+  Module(void* handle, std::set<std::string> threads)
+      : handle_(handle), threads_at_load_(std::move(threads)) {}
 
   void* const handle_;
-  const unsigned long threads_at_load_;
+  const std::set<std::string> threads_at_load_;  // their ids, as text
 };
 
 }  // namespace pawl

@@ -96,6 +96,14 @@ class Replay final : public Device {
     report.data_exhausted = answer.exhausted;
     report.checks = std::move(answer.checks);
     if (report.outcome.kind != OutcomeKind::kMeasured) return execution;
+    // What was never checked answers no order that asks for a check.
+    if (order.check.reference && report.checks.empty()) {
+      report.outcome = {OutcomeKind::kNoData, std::nullopt,
+                        recording_->model() +
+                            ": recorded without a check (no max_abs_error), and the "
+                            "order asks for one"};
+      return execution;
+    }
 
     const std::vector<double> factors = noise_.Factors(order);
     const double calls = static_cast<double>(order.timing.warmup) + order.timing.iterations;
