@@ -72,6 +72,10 @@ Status ReadMemset(Table& table, LaunchText& launch) {
 
 Status ReadLaunchTable(Table& table, LaunchText& launch) {
   launch.place = table.place();
+  Result<std::optional<std::string>> when = table.OptionalString("when");
+  if (!when) return when.error();
+  launch.when = when->value_or("");
+  launch.places["when"] = table.PlaceOf("when");
   if (table.Has("memset")) return ReadMemset(table, launch);
   if (Status read = ReadKernelLaunch(table, true, launch); !read) return read;
   Result<std::optional<std::vector<std::string>>> arguments = table.OptionalStrings("arguments");

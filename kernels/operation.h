@@ -52,6 +52,7 @@ struct Ignored {
 // One launch of a kernel, or a memset. Expressions over the letters, knobs and derived values.
 struct LaunchText {
   LaunchKind kind = LaunchKind::kKernel;
+  std::string when;    // left out where this is 0; empty: always there
   std::string kernel;  // kMemset: empty
   std::array<std::string, 3> grid{"1", "1", "1"};
   std::array<std::string, 3> block{"1", "1", "1"};

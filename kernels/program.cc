@@ -143,14 +143,25 @@ Result<Program> Compile(const Structure& structure) {
   const Status ignorable = CheckIgnored(program, structure);
   if (!ignorable) return ignorable.error();
   for (const LaunchText& launch : structure.plan.launches) {
-    if (launch.kind != LaunchKind::kKernel) continue;
-    std::vector<Expression> sides;
-    const auto add = [&](const std::string& text, const char* key) -> Status {
+    Program::Launch compiled;
+    const auto parse = [&](const std::string& text, const char* key) {
       const auto place = launch.places.find(key);
-      Result<Expression> expression = Expression::Parse(
-          text, program.scope, place != launch.places.end() ? place->second : launch.place);
+      return Expression::Parse(text, program.scope,
+                               place != launch.places.end() ? place->second : launch.place);
+    };
+    if (!launch.when.empty()) {
+      Result<Expression> when = parse(launch.when, "when");
+      if (!when) return when.error();
+      compiled.when = std::move(*when);
+    }
+    if (launch.kind == LaunchKind::kMemset) {
+      program.launches.push_back(std::move(compiled));
+      continue;
+    }
+    const auto add = [&](const std::string& text, const char* key) -> Status {
+      Result<Expression> expression = parse(text, key);
       if (!expression) return expression.error();
-      sides.push_back(std::move(*expression));
+      compiled.geometry.push_back(std::move(*expression));
       return {};
     };
     for (const auto& [key, texts] : {std::pair{"grid", &launch.grid},
@@ -162,7 +173,7 @@ Result<Program> Compile(const Structure& structure) {
     }
     const Status shared = add(launch.dynamic_shared_bytes, "dynamic_shared_bytes");
     if (!shared) return shared.error();
-    program.geometry.push_back(std::move(sides));
+    program.launches.push_back(std::move(compiled));
   }
   for (const ScratchText& scratch : structure.plan.scratch) {
     Result<Expression> elements = Expression::Parse(scratch.elements, program.scope, scratch.place);

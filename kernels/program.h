@@ -43,6 +43,11 @@ struct Program {
     std::size_t knob = 0;  // index
     Expression when;
   };
+  struct Launch {
+    std::optional<Expression> when;    // none: always there
+    std::vector<Expression> geometry;  // grid x, y, z, block x, y, z, cluster x, y, z, dynamic
+                                       // shared bytes; of a memset: none
+  };
 
   Scope scope;
   std::size_t letters = 0;
@@ -50,9 +55,7 @@ struct Program {
   std::vector<Derived> derived;
   std::vector<Need> needs;
   std::vector<Ignore> ignored;
-  // Of each launch of a kernel, in order: grid x, y, z, block x, y, z, cluster x, y, z, dynamic
-  // shared bytes.
-  std::vector<std::vector<Expression>> geometry;
+  std::vector<Launch> launches;  // of the plan, in order
   std::vector<Expression> scratch;  // elements of each
   std::vector<std::vector<bool>> knobs_behind;  // by slot: the knobs (by index) it depends on
 

@@ -96,9 +96,11 @@ std::vector<Argument> ArgumentsOf(const Operation& operation, const LaunchPlan& 
 Launches LaunchesAt(const Operation& operation, const LaunchPlan& plan, const Space& space,
                     const Configuration& configuration) {
   Launches all;
-  const std::vector<Geometry> geometries = space.GeometriesOf(configuration);
-  auto geometry = geometries.begin();
-  for (const LaunchText& text : plan.launches) {
+  const std::vector<std::optional<Geometry>> geometries = space.GeometriesOf(configuration);
+  for (std::size_t i = 0; i < plan.launches.size(); ++i) {
+    const std::optional<Geometry>& geometry = geometries[i];
+    if (!geometry) continue;
+    const LaunchText& text = plan.launches[i];
     Launch launch;
     launch.kind = text.kind;
     launch.kernel = text.kernel;
@@ -109,7 +111,6 @@ Launches LaunchesAt(const Operation& operation, const LaunchPlan& plan, const Sp
       launch.block = geometry->block;
       launch.cluster = geometry->cluster;
       launch.dynamic_shared_bytes = geometry->dynamic_shared_bytes;
-      ++geometry;
     }
     all.launches.push_back(std::move(launch));
   }

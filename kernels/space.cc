@@ -53,9 +53,10 @@ Result<Space> Space::Make(const Structure& structure, const std::vector<Scalar>&
   }
   const auto is_literal = [](const Expression& side) { return side.slots().empty(); };
   state->plain_launches =
-      std::all_of(compiled.geometry.begin(), compiled.geometry.end(),
-                  [&](const std::vector<Expression>& sides) {
-                    return std::all_of(sides.begin(), sides.end(), is_literal);
+      std::all_of(compiled.launches.begin(), compiled.launches.end(),
+                  [&](const Program::Launch& launch) {
+                    return (!launch.when || is_literal(*launch.when)) &&
+                           std::all_of(launch.geometry.begin(), launch.geometry.end(), is_literal);
                   }) &&
       std::all_of(compiled.scratch.begin(), compiled.scratch.end(), is_literal) &&
       state->CheckLaunches(state->letters).has_value();
@@ -191,19 +192,18 @@ std::optional<Repaired> Space::Repair(const Configuration& configuration) const 
   return std::nullopt;
 }
 
-std::vector<Geometry> Space::GeometriesOf(const Configuration& configuration) const {
+std::vector<std::optional<Geometry>> Space::GeometriesOf(const Configuration& configuration) const {
   CHECK(Validate(configuration).empty(), Validate(configuration).front().text);
   SlotValues values = state_->ValuesOf(configuration);
   state_->Derive(values);
-  std::vector<Geometry> geometries;
-  for (std::size_t launch = 0; launch < state_->program.geometry.size(); ++launch) {
-    geometries.push_back(*state_->GeometryAt(launch, values));
+  std::vector<std::optional<Geometry>> geometries;
+  for (std::size_t launch = 0; launch < state_->program.launches.size(); ++launch) {
+    std::optional<Geometry>& geometry = geometries.emplace_back();
+    if (!*state_->RunsAt(launch, values)) continue;
+    const bool memset = state_->program.launches[launch].geometry.empty();
+    geometry = memset ? Geometry{} : *state_->GeometryAt(launch, values);
   }
   return geometries;
-}
-
-Geometry Space::GeometryOf(const Configuration& configuration) const {
-  return GeometriesOf(configuration).front();
 }
 
 std::vector<std::int64_t> Space::ScratchOf(const Configuration& configuration) const {

@@ -88,10 +88,9 @@ class Space {
   // makes it valid. nullopt: none does, or it is valid as it is.
   std::optional<Repaired> Repair(const Configuration& configuration) const;
 
-  // Geometry of the launches of kernels, in order, and the elements of scratch; these CHECK that the
-  // configuration is valid. GeometryOf is the first launch's.
-  std::vector<Geometry> GeometriesOf(const Configuration& configuration) const;
-  Geometry GeometryOf(const Configuration& configuration) const;
+  // Geometry of each of the plan's launches (a memset's says nothing; nullopt: left out by its `when`), and
+  // the elements of scratch; these CHECK that the configuration is valid.
+  std::vector<std::optional<Geometry>> GeometriesOf(const Configuration& configuration) const;
   std::vector<std::int64_t> ScratchOf(const Configuration& configuration) const;
 
   // The value of a derived name or shape letter at a valid configuration, for tests and `show`.

@@ -82,6 +82,14 @@ bool Space::State::Holds(int level, SlotValues& values) const {
   return true;
 }
 
+Result<bool> Space::State::RunsAt(std::size_t launch, const SlotValues& values) const {
+  const std::optional<Expression>& when = program.launches[launch].when;
+  if (!when) return true;
+  const Result<std::int64_t> holds = when->Evaluate(values);
+  if (!holds) return holds.error();
+  return *holds != 0;
+}
+
 Result<Geometry> Space::State::GeometryAt(std::size_t launch, const SlotValues& values) const {
   static constexpr const char* kNames[] = {"grid.x",    "grid.y",    "grid.z",
                                            "block.x",   "block.y",   "block.z",
@@ -96,7 +104,7 @@ Result<Geometry> Space::State::GeometryAt(std::size_t launch, const SlotValues& 
                                kCudaClusterBlocks,
                                kCudaClusterBlocks,
                                kCudaClusterBlocks};
-  const std::vector<Expression>& sides = program.geometry[launch];
+  const std::vector<Expression>& sides = program.launches[launch].geometry;
   Geometry geometry;
   std::int64_t threads = 1;
   std::int64_t blocks = 1;  // of a cluster
@@ -144,9 +152,15 @@ Result<std::int64_t> Space::State::ScratchAt(std::size_t index, const SlotValues
 }
 
 Status Space::State::CheckLaunches(const SlotValues& values) const {
-  for (std::size_t launch = 0; launch < program.geometry.size(); ++launch) {
+  bool any = false;
+  for (std::size_t launch = 0; launch < program.launches.size(); ++launch) {
+    const Result<bool> runs = RunsAt(launch, values);
+    if (!runs) return runs.error();
+    if (!*runs || program.launches[launch].geometry.empty()) continue;
     if (const auto geometry = GeometryAt(launch, values); !geometry) return geometry.error();
+    any = true;
   }
+  if (!any) return Error{"launch: none of a kernel is left, by their 'when'"};
   for (std::size_t i = 0; i < program.scratch.size(); ++i) {
     if (const auto elements = ScratchAt(i, values); !elements) return elements.error();
   }

@@ -36,7 +36,9 @@ struct Space::State {
   std::optional<std::string> Derive(SlotValues& values, std::vector<bool>* failed = nullptr) const;
   // Whether what is settled once knob `level` has its value holds.
   bool Holds(int level, SlotValues& values) const;
-  // Of the n-th launch of a kernel, or the n-th scratch buffer's elements.
+  // Of the plan's n-th launch: whether it is there, and its geometry, if it is a kernel's. Of the
+  // n-th scratch buffer: its elements.
+  Result<bool> RunsAt(std::size_t launch, const SlotValues& values) const;
   Result<Geometry> GeometryAt(std::size_t launch, const SlotValues& values) const;
   Result<std::int64_t> ScratchAt(std::size_t index, const SlotValues& values) const;
   Status CheckLaunches(const SlotValues& values) const;

@@ -310,6 +310,11 @@ Status ReadCommittedEntry(Table& table, const std::vector<std::string>& letters,
   Committed committed;
   committed.place = table.place();
   committed.backend = backend.name;
+  if (!backend.committed.empty() && backend.committed.back().when.empty()) {
+    return Error{committed.place.Text() + ": is never the control: the [[committed]] of line " +
+                 std::to_string(backend.committed.back().place.line) +
+                 " has no 'when', so it covers every shape; it goes last"};
+  }
   Result<std::optional<std::string>> when = table.OptionalString("when");
   if (!when) return when.error();
   committed.when = when->value_or("");

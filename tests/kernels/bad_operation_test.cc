@@ -248,6 +248,9 @@ const std::vector<Mistake>& Mistakes() {
       {kCom, "when   = \"width % 4 == 0\"\nsource = \"committed.cc\"",
        "structure = 'chunk'\nconfiguration = { unrol = 1 }",
        "saxpy/host/committed.toml:3: unknown knob 'unrol'; nearest is 'unroll'"},
+      {kCom, "when   = \"width % 4 == 0\"\n", "",
+       "saxpy/host/committed.toml:6: is never the control: the [[committed]] of line 1 has no "
+       "'when', so it covers every shape; it goes last"},
       {kCom, "[[rival]]", "[[rivals]]",
        "saxpy/host/committed.toml:11: unknown key 'rivals'; nearest is 'rival'"},
       {kCom, "name   = \"blas\"", "", "saxpy/host/committed.toml:11: key 'name' is missing"},

@@ -100,6 +100,45 @@ TEST(Launches, AreThoseOfThePackageInOrder) {
   EXPECT_EQ(loaded->structure->kernel, "saxpy_split");
 }
 
+TEST(Launches, AreLeftOutWhereTheirWhenDoesNotHold) {
+  PackageFiles files = CudaPackage();
+  Edit(files, "cuda/chunk.toml", "memset = \"partial\"",
+       "when   = \"block.n > rows\"\nmemset = \"partial\"");
+  Edit(files, "cuda/chunk.toml", "kernel = \"saxpy_join\"",
+       "when   = \"threads == 2\"\nkernel = \"saxpy_join\"");
+  const auto loaded = Load(files);
+  ASSERT_TRUE(loaded);
+  const auto kernels = [&](const std::string& settings) {
+    const Result<Configuration> configuration =
+        ParseConfiguration(settings, *loaded->structure, loaded->structure->start);
+    const Result<Launches> all =
+        LaunchesOf(loaded->operation, *loaded->structure, *loaded->space, *configuration);
+    std::string text;
+    for (const Launch& launch : all->launches) {
+      text += launch.kind == LaunchKind::kMemset ? "memset " : launch.kernel + " ";
+    }
+    return text;
+  };
+  EXPECT_EQ(kernels("block=8x8 threads=1"), "saxpy_split ");
+  EXPECT_EQ(kernels("block=8x8 threads=2"), "saxpy_split saxpy_join ");
+  EXPECT_EQ(kernels("block=8x16 threads=1"), "memset saxpy_split ");
+  // Its geometry is nobody's business then, and no kernel at all is none.
+  Edit(files, "cuda/chunk.toml", "kernel = \"saxpy_join\"",
+       "kernel = \"saxpy_join\"\ngrid = [\"threads - 1\", 1, 1]");
+  Edit(files, "cuda/chunk.toml", "kernel  = \"saxpy_split\"",
+       "when    = \"unroll == 1\"\nkernel  = \"saxpy_split\"");
+  const auto other = Load(files);
+  ASSERT_TRUE(other);
+  const auto violation = [&](const std::string& settings) {
+    const Result<Configuration> configuration =
+        ParseConfiguration(settings, *other->structure, other->structure->start);
+    const std::vector<Violation> violations = other->space->Validate(*configuration);
+    return violations.empty() ? "valid" : violations.front().text;
+  };
+  EXPECT_EQ(violation("threads=1"), "valid");
+  EXPECT_EQ(violation("threads=1 unroll=2"), "launch: none of a kernel is left, by their 'when'");
+}
+
 TEST(Launches, ThatCannotBeMadeAreViolations) {
   const auto violation = [](std::string_view from, std::string_view to) {
     PackageFiles files = CudaPackage();
@@ -137,6 +176,8 @@ TEST(Launches, MistakesAreNamedWithTheirPlace) {
   EXPECT_THAT(message("source = \"chunk.cu\"", "source = \"chunk.cu\"\nkernel = \"one\""),
               HasSubstr("'kernel' stands beside [[launch]]; each launch says its own"));
   EXPECT_THAT(message("byte   = 255", "byte   = 256"), HasSubstr("byte"));
+  EXPECT_THAT(message("byte   = 255", "when = \"thread > 1\""),
+              HasSubstr("unknown name 'thread'; nearest is 'threads'"));
   EXPECT_THAT(message("[2, 1, 1]", "[2, 1]"), HasSubstr("cluster has 2 sides; 3 are wanted"));
   EXPECT_THAT(message("\"4 * block.n\"", "\"4 * blok.n\""), HasSubstr("blok"));
 }
