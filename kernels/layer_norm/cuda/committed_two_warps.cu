@@ -60,6 +60,6 @@ extern "C" __global__ void __launch_bounds__(threads)
     const float4 b = Quad(beta + i);
     const float4 out = {(quad.x - mean) * scale * g.x + b.x, (quad.y - mean) * scale * g.y + b.y,
                         (quad.z - mean) * scale * g.z + b.z, (quad.w - mean) * scale * g.w + b.w};
-    *reinterpret_cast<float4*>(y + i) = out;
+    __stwb(reinterpret_cast<float4*>(y + i), out);  // an assignment may become four stores
   }
 }

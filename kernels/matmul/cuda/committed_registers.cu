@@ -66,9 +66,10 @@ extern "C" __global__ void __launch_bounds__(threads)
     }
     __syncthreads();
   }
+  // Stores of quads by name: an assignment here is compiled to four of floats.
 #pragma unroll
   for (int i = 0; i < own; ++i) {
     const float4 quad = {sums[i][0], sums[i][1], sums[i][2], sums[i][3]};
-    *reinterpret_cast<float4*>(C + (row + i) * n + column) = quad;
+    __stwb(reinterpret_cast<float4*>(C + (row + i) * n + column), quad);
   }
 }

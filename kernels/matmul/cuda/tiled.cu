@@ -92,13 +92,13 @@ __device__ __forceinline__ void Stage(float* a_tile, float* b_tile, const float*
 }
 
 // The same as asynchronous copies: they cannot turn a quad of A into k-major order, so transposed A
-// goes a float at a time.
+// goes a float at a time, a warp 8 k of 4 rows: whole sectors in global memory, and a bank each.
 __device__ __forceinline__ void Copy(float* a_tile, float* b_tile, const float* A, const float* B,
                                      long long n, long long k, int thread) {
   if constexpr (transpose_a) {
     for (int i = thread; i < block_m * k_step; i += threads) {
-      const int row = i / k_step;
-      const int kk = i % k_step;
+      const int row = i / 8 % block_m;
+      const int kk = i % 8 + i / (8 * block_m) * 8;
       pawl::CpAsync4(a_tile + AtA(row, kk), A + row * k + kk);
     }
   } else {
@@ -172,15 +172,13 @@ extern "C" __global__ void __launch_bounds__(threads)
     int buffer = 0;
     for (long long at = 0; at < k; at += k_step, buffer ^= 1) {
       const int next = (buffer + 1) % buffers;
+      pawl::CpAsyncWait<0>();
+      // The tiles are here for every thread, and all are done with those that are copied over next.
+      __syncthreads();
       if (at + k_step < k) {
         Copy(a_tiles[next], b_tiles[next], A + at + k_step, B + (at + k_step) * n, n, k, thread);
-        pawl::CpAsyncWait<1>();
-      } else {
-        pawl::CpAsyncWait<0>();
       }
-      __syncthreads();
       Multiply(sums, a_tiles[buffer], b_tiles[buffer], row, column);
-      __syncthreads();
     }
   } else {
     for (long long at = 0; at < k; at += k_step) {
@@ -196,7 +194,8 @@ extern "C" __global__ void __launch_bounds__(threads)
 #pragma unroll
     for (int j = 0; j < thread_tile_n; j += 4) {
       const float4 quad = {sums[i][j], sums[i][j + 1], sums[i][j + 2], sums[i][j + 3]};
-      *reinterpret_cast<float4*>(C + (row + i) * n + column + j) = quad;
+      // By name: an assignment here is compiled to four stores of floats.
+      __stwb(reinterpret_cast<float4*>(C + (row + i) * n + column + j), quad);
     }
   }
 }
