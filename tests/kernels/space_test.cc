@@ -50,6 +50,9 @@ Bound Tiled(std::int64_t m, std::int64_t n, std::int64_t k) {
 Bound Split(std::int64_t rows, std::int64_t width) {
   return Shipped("layer_norm", "split", {{"rows", rows}, {"width", width}});
 }
+Bound Elements(std::int64_t rows, std::int64_t width) {
+  return Shipped("bias_gelu", "elements", {{"rows", rows}, {"width", width}});
+}
 Bound Chunk(const PackageFiles& files, std::int64_t rows = 16, std::int64_t width = 64) {
   return Bind(LoadOperation(files, "saxpy"), "host", "chunk", {{"rows", rows}, {"width", width}});
 }
@@ -215,6 +218,42 @@ TEST(LayerNorm, ChecksRowsAndWidth) {
               ElementsAre("threads: 272 is not a whole number of warps of 32"));
 }
 
+TEST(BiasGelu, CoversEveryShapeFromItsStart) {
+  const Bound elements = Elements(4096, 768);
+  EXPECT_EQ(elements.space->Cartesian(), 8640u);
+  EXPECT_EQ(elements.space->CountDistinct(), 7200u);
+  EXPECT_EQ(Elements(32, 128).space->AuditList().size(), 8u);
+  for (const auto& [rows, width] : {std::pair{1, 1}, {3, 257}, {4093, 766}}) {
+    const Bound other = Elements(rows, width);
+    EXPECT_TRUE(other.space->Validate(other.structure->start).empty()) << rows << "x" << width;
+  }
+  EXPECT_THAT(Texts(Elements(3, 257).space->Validate(With(elements, "vector=2 elements=4"))),
+              ElementsAre("shape: width 257 is not a multiple of the vector's 2"));
+}
+
+TEST(BiasGelu, SharesTheMatrixOutByEitherWalk) {
+  const Bound elements = Elements(4096, 768);
+  const auto grid = [&](const std::string& text) {
+    return elements.space->GeometriesOf(With(elements, "vector=4 elements=8 " + text))
+        .front()
+        ->grid;
+  };
+  // 786432 quads, 512 a block; 192 quads a row, two of a thread.
+  EXPECT_THAT(grid("walk=flat"), ElementsAre(1536, 1, 1));
+  EXPECT_THAT(grid("walk=rows threads=192"), ElementsAre(2048, 1, 1));
+  EXPECT_THAT(grid("walk=rows threads=384"), ElementsAre(1024, 1, 1));
+  EXPECT_THAT(grid("walk=rows threads=128"), ElementsAre(2048, 2, 1));
+  EXPECT_THAT(grid("walk=rows threads=128 most_blocks=132"), ElementsAre(132, 2, 1));
+}
+
+TEST(BiasGelu, RepairsWhatAWiderVectorNeeds) {
+  const Bound elements = Elements(4096, 768);
+  const std::optional<Repaired> repaired = elements.space->Repair(With(elements, "vector=4"));
+  ASSERT_TRUE(repaired);
+  EXPECT_THAT(repaired->changes,
+              ElementsAre(Change{"elements", std::int64_t{1}, std::int64_t{4}, true}));
+}
+
 TEST(Gemm, IsThePublicTablesSpace) {
   const Bound clblast = Shipped("gemm", "clblast", {{"m", 4096}, {"n", 4096}, {"k", 4096}});
   EXPECT_EQ(clblast.space->Cartesian(), 82944u);
@@ -233,6 +272,7 @@ TEST(EveryShippedKnobValue, ValidatesOrHasAReason) {
     std::vector<Bound> all;
     all.push_back(Tiled(1024, 1024, 1024));
     all.push_back(Split(4096, 768));
+    all.push_back(Elements(4096, 768));
     all.push_back(Shipped("gemm", "clblast", {{"m", 4096}, {"n", 4096}, {"k", 4096}}));
     return all;
   }();
@@ -251,7 +291,7 @@ TEST(EveryShippedKnobValue, ValidatesOrHasAReason) {
 }
 
 TEST(EveryShippedSpace, EnumeratesExactlyWhatValidates) {
-  for (const Bound& bound : {Tiled(1024, 512, 96), Split(24, 768)}) {
+  for (const Bound& bound : {Tiled(1024, 512, 96), Split(24, 768), Elements(24, 6)}) {
     std::vector<std::uint64_t> enumerated;
     bound.space->Enumerate([&](const Configuration& configuration) {
       enumerated.push_back(*bound.space->OrdinalOf(configuration));

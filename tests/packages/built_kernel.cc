@@ -105,17 +105,24 @@ BuiltKernel::BuiltKernel(const std::string& object, const std::string& name,
 
 BuiltKernel::~BuiltKernel() { dlclose(library_); }
 
-void BuiltKernel::Call(const std::vector<float*>& buffers,
+void BuiltKernel::Call(const std::vector<void*>& buffers,
                        const std::vector<std::int64_t>& scalars) const {
-  using Int = std::int64_t;
-  if (buffers.size() == 3 && scalars.size() == 3) {
-    reinterpret_cast<void (*)(float*, float*, float*, Int, Int, Int)>(function_)(
-        buffers[0], buffers[1], buffers[2], scalars[0], scalars[1], scalars[2]);
-  } else {
-    CHECK(buffers.size() == 4 && scalars.size() == 2, buffers.size(), scalars.size());
-    reinterpret_cast<void (*)(float*, float*, float*, float*, Int, Int)>(function_)(
-        buffers[0], buffers[1], buffers[2], buffers[3], scalars[0], scalars[1]);
-  }
+  const auto call = [&]<std::size_t... B, std::size_t... S>(std::index_sequence<B...>,
+                                                            std::index_sequence<S...>) {
+    // A kernel's own pointer types do not matter to how it is called.
+    using Function =
+        void (*)(decltype(B, static_cast<void*>(nullptr))..., decltype(S, std::int64_t{})...);
+    reinterpret_cast<Function>(function_)(buffers[B]..., scalars[S]...);
+  };
+  const auto with_scalars = [&](auto count) {
+    if (scalars.size() == 2) return call(count, std::make_index_sequence<2>());
+    CHECK(scalars.size() == 3, scalars.size());
+    call(count, std::make_index_sequence<3>());
+  };
+  if (buffers.size() == 3) return with_scalars(std::make_index_sequence<3>());
+  if (buffers.size() == 4) return with_scalars(std::make_index_sequence<4>());
+  CHECK(buffers.size() == 5, buffers.size());
+  with_scalars(std::make_index_sequence<5>());
 }
 
 void GuardedBuffer::Free::operator()(float* all) const { std::free(all); }
@@ -157,9 +164,10 @@ Problem::Problem(const Operation& operation, const std::vector<Scalar>& shape, s
 }
 
 std::string Problem::Run(const BuiltKernel& kernel) {
-  std::vector<float*> buffers;
+  std::vector<void*> buffers;
   for (GuardedBuffer& buffer : buffers_) buffers.push_back(buffer.data());
-  std::fill(buffers.back(), buffers.back() + out().size(), std::nanf(""));
+  float* const output = buffers_.back().data();
+  std::fill(output, output + out().size(), std::nanf(""));
   kernel.Call(buffers, scalars_);
   for (std::size_t b = 0; b < buffers_.size(); ++b) {
     if (!buffers_[b].BandsAreWhole()) return "wrote beside buffer " + std::to_string(b);

@@ -32,8 +32,8 @@ class BuiltKernel {
   BuiltKernel(const BuiltKernel&) = delete;
   BuiltKernel& operator=(const BuiltKernel&) = delete;
 
-  // At most four buffers, at most three scalars.
-  void Call(const std::vector<float*>& buffers, const std::vector<std::int64_t>& scalars) const;
+  // Three to five buffers, two or three scalars.
+  void Call(const std::vector<void*>& buffers, const std::vector<std::int64_t>& scalars) const;
 
  private:
   void* library_ = nullptr;

@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
 #include "coordinator/search/seed.h"
+#include "kernels/bias_gelu/reference.h"
 #include "kernels/layer_norm/reference.h"
 #include "kernels/matmul/reference.h"
 #include "kernels/render.h"
@@ -42,10 +44,22 @@ std::vector<double> LayerNormReference(const Problem& problem, const std::vector
   return all;
 }
 
+std::vector<double> BiasGeluReference(const Problem& problem, const std::vector<Scalar>& shape) {
+  const std::int64_t rows = shape[0].value, width = shape[1].value;
+  std::vector<double> all;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < width; ++j) {
+      all.push_back(reference_Y(problem.input(0), problem.input(1), rows, width, i, j));
+    }
+  }
+  return all;
+}
+
 struct Package {
   std::string operation;
   std::string structure;
   std::uint64_t least_valid;  // configurations
+  std::size_t sampled;        // configurations compiled
   Reference reference;
   // Single elements; nothing whole; thin and flat; just past a tile, a vector and a block.
   std::vector<std::vector<std::int64_t>> shapes;
@@ -56,12 +70,20 @@ const std::vector<Package>& Packages() {
       {"matmul",
        "blocked",
        2000,
+       200,
        MatmulReference,
        {{1, 1, 1}, {17, 19, 23}, {3, 257, 5}, {129, 65, 33}, {5, 3, 1030}, {97, 101, 530}}},
       {"layer_norm",
        "rows",
        200,
+       200,
        LayerNormReference,
+       {{1, 1}, {1, 768}, {17, 19}, {3, 257}, {33, 129}, {6, 1024}}},
+      {"bias_gelu",
+       "vectors",
+       1500,
+       40,
+       BiasGeluReference,
        {{1, 1}, {1, 768}, {17, 19}, {3, 257}, {33, 129}, {6, 1024}}}};
   return kPackages;
 }
@@ -148,20 +170,20 @@ TEST_P(HostPackages, SpaceIsLargeEnoughToSearch) {
 }
 
 TEST_P(HostPackages, SampledConfigurationsAreDistinctObjectsAndRight) {
-  constexpr std::size_t kSampled = 200, kRun = 60;
-  const std::vector<Configuration> sample = Sample(kSampled);
+  constexpr std::size_t kRun = 60;
+  const std::vector<Configuration> sample = Sample(package_.sampled);
   std::vector<SourceText> sources;
   for (const Configuration& configuration : sample) sources.push_back(Rendered(configuration));
   const std::vector<std::string> objects = CompileObjects(sources, folder_.path());
 
   std::set<Digest> distinct;
   for (const std::string& object : objects) distinct.insert(Sha256(ReadFile(object)));
-  EXPECT_GE(distinct.size() * 10, kSampled * 9);
+  EXPECT_GE(distinct.size() * 10, sample.size() * 9);
 
   std::vector<std::unique_ptr<BuiltKernel>> kernels;
   std::vector<std::string> labels;
   std::map<std::string, int> threads;
-  for (std::size_t i = 0; i < kRun; ++i) {
+  for (std::size_t i = 0; i < std::min(kRun, sample.size()); ++i) {
     kernels.push_back(
         std::make_unique<BuiltKernel>(objects[i], structure_.kernel, structure_.build_options));
     labels.push_back(sample[i].Text());
