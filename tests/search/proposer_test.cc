@@ -137,10 +137,7 @@ TEST(Coordinate, SaysWhyInASentence) {
 }
 
 TEST(Coordinate, ReproducesTheNotesLayerNormProposals) {
-  const Structure* structure = nullptr;
-  for (const Backend& backend : Package("layer_norm").backends) {
-    if (backend.name == "cuda") structure = &backend.structures.front();
-  }
+  const Structure* structure = Package("layer_norm").FindStructure("cuda", "split");
   ASSERT_NE(structure, nullptr);
   const Space space = Space::Make(*structure, {{"rows", 4096}, {"width", 768}}).value();
   const RecordedLedger ledger = ReadRecorded("layer_norm");
