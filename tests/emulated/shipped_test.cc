@@ -8,6 +8,8 @@
 namespace pawl::test {
 namespace {
 
+using testing::HasSubstr;
+
 std::string Shape(const std::vector<Scalar>& shape) {
   std::string text;
   for (const Scalar& letter : shape) text += letter.name + "=" + std::to_string(letter.value) + " ";
@@ -51,6 +53,43 @@ TEST(CommittedKernels, OfLayerNormCoverEveryShape) {
   expect(3, 257, "layer_norm_warp");
   expect(8, 128, "layer_norm_warp");
   expect(2, 1, "layer_norm_warp");
+}
+
+// Ways to split k over a cluster, with each path of A, with and without slices.
+constexpr const char* kClusters[] = {
+    "block=64x64 warp_tile=32x32 split=2",
+    "block=64x64 warp_tile=32x32 split=4 slices=2 fixed_shape=true raster=8",
+    "block=64x64 warp_tile=32x64 split=8 slices=2 a_path=copies stages=2 double_buffer=false",
+    "block=128x64 warp_tile=64x32 split=4 slices=4 a_path=natural k_step=32 stages=2",
+    "block=64x128 warp_tile=32x64 lanes_m=4 split=2 slices=2 a_path=natural",
+    "block=64x64 warp_tile=64x32 split=2 slices=4 a_path=copies k_step=8",
+};
+
+Report Clustered(const std::string& settings, const std::vector<Scalar>& shape,
+                 const std::string& device) {
+  const Order order =
+      OrderFor(LoadPackage("kernels/matmul"), "structured", settings + " reduction=cluster", shape);
+  return Audited(order, device);
+}
+
+TEST(StructuredMatmul, AddsUpInAClusterWhereThereAreClusters) {
+  for (const char* settings : kClusters) {
+    for (const std::vector<Scalar>& shape :
+         {std::vector<Scalar>{{"m", 128}, {"n", 128}, {"k", 128}},
+          {{"m", 70}, {"n", 67}, {"k", 90}}}) {
+      SCOPED_TRACE(settings + (" at " + Shape(shape)));
+      const Report report = Clustered(settings, shape, "emulated:sm_90");
+      EXPECT_EQ(report.outcome, (Outcome{OutcomeKind::kMeasured, std::nullopt, ""}));
+    }
+  }
+}
+
+TEST(StructuredMatmul, SaysThatClustersAreMissing) {
+  const Report report =
+      Clustered(kClusters[0], {{"m", 64}, {"n", 64}, {"k", 64}}, "emulated:sm_89");
+  EXPECT_EQ(report.outcome.kind, OutcomeKind::kBuildFailed);
+  EXPECT_THAT(report.outcome.detail,
+              HasSubstr("reduction = cluster: clusters need sm_90 or newer"));
 }
 
 }  // namespace

@@ -10,39 +10,14 @@
 #include <vector>
 
 #include "kernels/operation.h"
+#include "tests/kernels/bound_space.h"
 #include "tests/kernels/sample_package.h"
-#include "tests/support/places.h"
 
 namespace pawl {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-// An operation with one of its structures at a shape.
-struct Bound {
-  Operation operation;
-  const Structure* structure = nullptr;
-  std::unique_ptr<Space> space;
-};
-
-Bound Bind(Result<Operation> operation, const std::string& backend, const std::string& name,
-           const std::vector<Scalar>& shape) {
-  EXPECT_TRUE(operation) << operation.error().message;
-  Bound bound{std::move(*operation), nullptr, nullptr};
-  bound.structure = bound.operation.FindStructure(backend, name);
-  EXPECT_NE(bound.structure, nullptr);
-  Result<Space> space = Space::Make(*bound.structure, shape);
-  EXPECT_TRUE(space) << space.error().message;
-  bound.space = std::make_unique<Space>(std::move(*space));
-  return bound;
-}
-
-Bound Shipped(const std::string& operation, const std::string& structure,
-              const std::vector<Scalar>& shape) {
-  return Bind(LoadOperation(test::SourceFolder() + "/kernels/" + operation), "cuda", structure,
-              shape);
-}
 
 Bound Tiled(std::int64_t m, std::int64_t n, std::int64_t k) {
   return Shipped("matmul", "tiled", {{"m", m}, {"n", n}, {"k", k}});
@@ -55,19 +30,6 @@ Bound Elements(std::int64_t rows, std::int64_t width) {
 }
 Bound Chunk(const PackageFiles& files, std::int64_t rows = 16, std::int64_t width = 64) {
   return Bind(LoadOperation(files, "saxpy"), "host", "chunk", {{"rows", rows}, {"width", width}});
-}
-
-Configuration With(const Bound& bound, const std::string& text) {
-  Result<Configuration> configuration =
-      ParseConfiguration(text, *bound.structure, bound.structure->start);
-  EXPECT_TRUE(configuration) << configuration.error().message;
-  return std::move(*configuration);
-}
-
-std::vector<std::string> Texts(const std::vector<Violation>& violations) {
-  std::vector<std::string> texts;
-  for (const Violation& violation : violations) texts.push_back(violation.text);
-  return texts;
 }
 
 // The field note's spaces.
@@ -273,6 +235,8 @@ TEST(EveryShippedKnobValue, ValidatesOrHasAReason) {
     all.push_back(Tiled(1024, 1024, 1024));
     all.push_back(Split(4096, 768));
     all.push_back(Elements(4096, 768));
+    all.push_back(Shipped("matmul", "structured", {{"m", 1024}, {"n", 1024}, {"k", 1024}}));
+    all.push_back(Shipped("layer_norm", "rows", {{"rows", 4096}, {"width", 768}}));
     all.push_back(Shipped("gemm", "clblast", {{"m", 4096}, {"n", 4096}, {"k", 4096}}));
     return all;
   }();
@@ -291,7 +255,8 @@ TEST(EveryShippedKnobValue, ValidatesOrHasAReason) {
 }
 
 TEST(EveryShippedSpace, EnumeratesExactlyWhatValidates) {
-  for (const Bound& bound : {Tiled(1024, 512, 96), Split(24, 768), Elements(24, 6)}) {
+  for (const Bound& bound : {Tiled(1024, 512, 96), Split(24, 768), Elements(24, 6),
+                             Shipped("layer_norm", "rows", {{"rows", 1030}, {"width", 768}})}) {
     std::vector<std::uint64_t> enumerated;
     bound.space->Enumerate([&](const Configuration& configuration) {
       enumerated.push_back(*bound.space->OrdinalOf(configuration));
