@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -139,6 +140,54 @@ TEST(ExactKernels, TheShippedLayerNormWithItsShuffles) {
       const Ran ran = RunLaunches(order, run);
       ASSERT_EQ(ran.finding, std::nullopt);
       ExpectSameBits(ran.buffers.at("Y"), LayerNorm(ran.buffers, 8, 132, warps));
+    }
+  }
+}
+
+// The sums of a row's products where `blocks` have a part of k each and in them `slices` take
+// turns: each in the order of k, then added in order.
+std::vector<float> Contraction(const std::vector<float>& A, const std::vector<float>& B,
+                               std::size_t n, std::size_t c, std::size_t blocks, std::size_t k_part,
+                               std::size_t slices) {
+  std::vector<float> O(n * n * c);
+  for (std::size_t element = 0; element < O.size(); ++element) {
+    const std::size_t i = element / c / n, j = element / c % n, channel = element % c;
+    float total = 0;
+    for (std::size_t part = 0; part < blocks * slices; ++part) {
+      float sum = 0;
+      const std::size_t first = part / slices * k_part;
+      for (std::size_t k = first + part % slices; k < std::min(n, first + k_part); k += slices) {
+        sum = std::fma(A[(i * n + k) * c + channel], B[(j * n + k) * c + channel], sum);
+      }
+      total = blocks * slices == 1 ? sum : total + sum;
+    }
+    O[element] = total;
+  }
+  return O;
+}
+
+TEST(ExactKernels, TheShippedContractionInEachStagingWithSlicesAndClusters) {
+  const auto package = LoadPackage("kernels/triangle_contraction");
+  struct Case {
+    const char* settings;
+    std::size_t n, c, blocks, k_part, slices;
+  };
+  for (const Case& one :
+       {Case{"staging=pipeline channels=4 copy=4 tile=16x16x8 k_step=4 stages=3", 16, 8, 1, 16, 1},
+        Case{"staging=pipeline channels=4 copy=4 tile=16x16x8 k_step=4 stages=3 slices=2 cluster=2",
+             19, 12, 2, 12, 2},
+        Case{"staging=shared channels=2 copy=1 tile=16x16x8 k_step=4 cluster=4", 7, 5, 4, 4, 1},
+        Case{"staging=direct channels=4 tile=16x16x8 slices=4", 18, 6, 1, 18, 4}}) {
+    SCOPED_TRACE(one.settings);
+    const Order order = OrderFor(
+        package, "tiled", one.settings,
+        {{"n", static_cast<std::int64_t>(one.n)}, {"c", static_cast<std::int64_t>(one.c)}});
+    for (const RunOrder& run : AllOrders()) {
+      const Ran ran = RunLaunches(order, run);
+      ASSERT_EQ(ran.finding, std::nullopt);
+      ExpectSameBits(ran.buffers.at("O"),
+                     Contraction(ran.buffers.at("A"), ran.buffers.at("B"), one.n, one.c, one.blocks,
+                                 one.k_part, one.slices));
     }
   }
 }

@@ -85,7 +85,8 @@ TEST(Operation, KeepsEveryFileItUsesAndNoOther) {
 }
 
 TEST(Operation, OfAFolderEqualsTheSameFromBytes) {
-  for (const std::string name : {"matmul", "layer_norm", "bias_gelu", "gemm"}) {
+  for (const std::string name :
+       {"matmul", "layer_norm", "bias_gelu", "triangle_contraction", "gemm"}) {
     const Result<Operation> folder = LoadOperation(kKernels + "/" + name);
     ASSERT_TRUE(folder) << folder.error().message;
     const Result<Operation> bytes = LoadOperation(folder->files, folder->folder);
@@ -108,8 +109,8 @@ TEST(Operation, NamesThePackagesWhenOneIsMissing) {
 }
 
 TEST(Operation, ListsPackages) {
-  EXPECT_THAT(ListOperations(kKernels),
-              testing::IsSupersetOf({"bias_gelu", "gemm", "layer_norm", "matmul"}));
+  EXPECT_THAT(ListOperations(kKernels), testing::IsSupersetOf({"bias_gelu", "gemm", "layer_norm",
+                                                               "matmul", "triangle_contraction"}));
   EXPECT_TRUE(ListOperations("/nonexistent").empty());
 }
 

@@ -28,6 +28,9 @@ Bound Split(std::int64_t rows, std::int64_t width) {
 Bound Elements(std::int64_t rows, std::int64_t width) {
   return Shipped("bias_gelu", "elements", {{"rows", rows}, {"width", width}});
 }
+Bound Contraction(std::int64_t n, std::int64_t c) {
+  return Shipped("triangle_contraction", "tiled", {{"n", n}, {"c", c}});
+}
 Bound Chunk(const PackageFiles& files, std::int64_t rows = 16, std::int64_t width = 64) {
   return Bind(LoadOperation(files, "saxpy"), "host", "chunk", {{"rows", rows}, {"width", width}});
 }
@@ -216,6 +219,54 @@ TEST(BiasGelu, RepairsWhatAWiderVectorNeeds) {
               ElementsAre(Change{"elements", std::int64_t{1}, std::int64_t{4}, true}));
 }
 
+TEST(TriangleContraction, CoversEveryShapeFromItsStart) {
+  const Bound tiled = Contraction(128, 32);
+  EXPECT_EQ(tiled.space->Cartesian(), 414720u);
+  EXPECT_EQ(Contraction(16, 8).space->AuditList().size(), 10u);
+  EXPECT_EQ(Contraction(7, 5).space->AuditList().size(), 6u);
+  for (const auto& [n, c] : {std::pair{1, 1}, {7, 5}, {19, 12}, {513, 3}}) {
+    const Bound other = Contraction(n, c);
+    EXPECT_TRUE(other.space->Validate(other.structure->start).empty()) << n << "x" << c;
+  }
+  EXPECT_THAT(Texts(Contraction(7, 6).space->Validate(With(tiled, "copy=4"))),
+              ElementsAre("copies: 4 floats at a time do not divide c 6 or the tile's 8 channels"));
+}
+
+TEST(TriangleContraction, NamesEveryReasonOfAnImpossibleGeometry) {
+  const Bound tiled = Contraction(128, 32);
+  const auto violations = [&](const std::string& text) {
+    return Texts(tiled.space->Validate(With(tiled, text)));
+  };
+  EXPECT_THAT(violations("slices=8"), ElementsAre("threads: 4096 needed, 1024 allowed",
+                                                  "registers: about 32 of each of 4096 threads "
+                                                  "needed, 232 and 65536 in all allowed"));
+  EXPECT_THAT(violations("thread_tile=8x8 channels=4"),
+              testing::Contains("warps: 2x2x2 threads are no whole warps of 8x2 places"));
+  EXPECT_THAT(violations("tile=64x64x8 thread_tile=8x8 channels=2 k_step=32 staging=pipeline "
+                         "stages=2"),
+              ElementsAre("shared memory: 262144 B needed, 232448 B allowed"));
+  EXPECT_THAT(violations("thread_tile=8x8 channels=4 tile=64x64x4"),
+              testing::Contains("registers: about 344 of each of 64 threads needed, 232 and 65536 "
+                                "in all allowed"));
+  EXPECT_THAT(violations("thread_tile=4x4 slices=8 k_step=4 channels=4"),
+              ElementsAre("slices: k_step 4 is not a multiple of 8"));
+}
+
+TEST(TriangleContraction, SharesATileOutAmongABlocksSlicesAndACluster) {
+  const Bound tiled = Contraction(128, 32);
+  const Configuration shared =
+      With(tiled, "tile=32x32x8 thread_tile=4x4 channels=4 slices=2 cluster=2 copy=4");
+  const Geometry geometry = *tiled.space->GeometriesOf(shared).front();
+  EXPECT_THAT(geometry.grid, ElementsAre(8, 4, 4));
+  EXPECT_THAT(geometry.cluster, ElementsAre(2, 1, 1));
+  EXPECT_THAT(geometry.block, ElementsAre(256, 1, 1));
+  EXPECT_EQ(geometry.dynamic_shared_bytes, 2u * 32 * 32 * 8 * 4);
+  EXPECT_EQ(*tiled.space->Value(shared, "k_part"), 64);
+  // Where nothing is staged its knobs say nothing.
+  EXPECT_EQ(tiled.space->Canonical(With(tiled, "staging=direct k_step=32 copy=1 stages=6")),
+            tiled.space->Canonical(With(tiled, "staging=direct k_step=4 copy=4 stages=2")));
+}
+
 TEST(Gemm, IsThePublicTablesSpace) {
   const Bound clblast = Shipped("gemm", "clblast", {{"m", 4096}, {"n", 4096}, {"k", 4096}});
   EXPECT_EQ(clblast.space->Cartesian(), 82944u);
@@ -237,6 +288,7 @@ TEST(EveryShippedKnobValue, ValidatesOrHasAReason) {
     all.push_back(Elements(4096, 768));
     all.push_back(Shipped("matmul", "structured", {{"m", 1024}, {"n", 1024}, {"k", 1024}}));
     all.push_back(Shipped("layer_norm", "rows", {{"rows", 4096}, {"width", 768}}));
+    all.push_back(Contraction(128, 32));
     all.push_back(Shipped("gemm", "clblast", {{"m", 4096}, {"n", 4096}, {"k", 4096}}));
     return all;
   }();

@@ -13,6 +13,7 @@
 #include "kernels/matmul/reference.h"
 #include "kernels/render.h"
 #include "kernels/space.h"
+#include "kernels/triangle_contraction/reference.h"
 #include "tests/packages/built_kernel.h"
 #include "tests/support/places.h"
 
@@ -55,6 +56,16 @@ std::vector<double> BiasGeluReference(const Problem& problem, const std::vector<
   return all;
 }
 
+std::vector<double> TriangleReference(const Problem& problem, const std::vector<Scalar>& shape) {
+  const std::int64_t n = shape[0].value, c = shape[1].value;
+  std::vector<double> all;
+  for (std::int64_t i = 0; i < n * n * c; ++i) {
+    all.push_back(
+        reference_O(problem.input(0), problem.input(1), n, c, i / c / n, i / c % n, i % c));
+  }
+  return all;
+}
+
 struct Package {
   std::string operation;
   std::string structure;
@@ -84,7 +95,13 @@ const std::vector<Package>& Packages() {
        1500,
        40,
        BiasGeluReference,
-       {{1, 1}, {1, 768}, {17, 19}, {3, 257}, {33, 129}, {6, 1024}}}};
+       {{1, 1}, {1, 768}, {17, 19}, {3, 257}, {33, 129}, {6, 1024}}},
+      {"triangle_contraction",
+       "tiled",
+       800,
+       40,
+       TriangleReference,
+       {{1, 1}, {7, 5}, {3, 130}, {18, 16}, {33, 17}, {67, 4}}}};
   return kPackages;
 }
 
