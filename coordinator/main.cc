@@ -28,6 +28,8 @@ int main(int argc, char** argv) {
   pawl::AddConfirm(app, code);
   pawl::AddDevices(app, code);
   pawl::AddAudit(app, code);
+  pawl::AddMeasure(app, code);
+  pawl::AddCapture(app, code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

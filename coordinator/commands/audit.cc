@@ -1,28 +1,21 @@
 // pawl audit OPERATION: builds, runs and checks every configuration of a package's audit list.
 
-#include <signal.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "coordinator/commands/command.h"
 #include "coordinator/report/text.h"
 #include "coordinator/search/audit.h"
-#include "coordinator/service/hub.h"
+#include "coordinator/service/errand_session.h"
 #include "coordinator/service/service.h"
-#include "coordinator/service/worker_process.h"
-#include "schema/digest.h"
 
 namespace pawl {
 namespace {
 
-constexpr std::int64_t kTurnMs = 200;
 constexpr std::int64_t kRedrawMs = 500;
-constexpr std::size_t kMostAtOnce = 64;
 
 struct AuditOptions {
   std::string operation;
@@ -60,36 +53,12 @@ Result<std::vector<Scalar>> ParseShape(const std::string& text) {
   return shape;
 }
 
-// A folder of the audit's own, gone with it: nothing of an audit is kept but the workers' cache.
-class Folder {
- public:
-  static Result<std::unique_ptr<Folder>> Make() {
-    std::error_code failed;
-    std::string path =
-        (std::filesystem::temp_directory_path(failed) / "pawl-audit-XXXXXX").string();
-    if (failed || ::mkdtemp(path.data()) == nullptr) {
-      return Error{"cannot make a folder in the folder for temporary files"};
-    }
-    return std::unique_ptr<Folder>(new Folder(path));
-  }
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  explicit Folder(std::string path) : path_(std::move(path)) {}
-  const std::string path_;
-};
-
 // What an audit prints: failures as they come, progress between them, the summary.
 class Printer {
  public:
-  Printer(const Audit& audit, bool json)
-      : audit_(audit),
+  Printer(const AuditPlan& plan, const Errands& errands, bool json)
+      : plan_(plan),
+        errands_(errands),
         json_(json),
         colour_(ColourWanted(STDOUT_FILENO)),
         terminal_(::isatty(STDOUT_FILENO) == 1),
@@ -97,10 +66,10 @@ class Printer {
 
   void Begin(const std::string& device) {
     if (json_) return;
-    const AuditPlan& plan = audit_.plan();
-    std::printf("audit of %s/%s on %s: %zu kernels at their shapes\n", plan.operation->name.c_str(),
-                plan.backend.c_str(), device.c_str(), plan.items.size());
-    for (const std::string& structure : plan.skipped) {
+    std::printf("audit of %s/%s on %s: %zu kernels at their shapes\n",
+                plan_.operation->name.c_str(), plan_.backend.c_str(), device.c_str(),
+                plan_.items.size());
+    for (const std::string& structure : plan_.skipped) {
       std::printf("structure %s has no source: it can be replayed, not audited\n",
                   structure.c_str());
     }
@@ -109,7 +78,7 @@ class Printer {
 
   void Print(const AuditResult& result) {
     (result.passed ? passed_ : failed_) += 1;
-    const AuditItem& item = audit_.plan().items[result.item];
+    const AuditItem& item = plan_.items[result.item];
     if (json_) {
       nlohmann::json line = {{"structure", item.structure ? item.structure->name : "committed"},
                              {"configuration", item.configuration.Text()},
@@ -136,8 +105,8 @@ class Printer {
     const std::int64_t now = Service::NowMs();
     if (json_ || !terminal_ || now - drawn_ms_ < kRedrawMs) return;
     drawn_ms_ = now;
-    const std::size_t done = audit_.done();
-    const std::size_t all = audit_.plan().items.size();
+    const std::size_t done = errands_.done();
+    const std::size_t all = errands_.count();
     const double elapsed = static_cast<double>(now - started_ms_) / 1e3;
     const std::string left = done == 0 ? ""
                                        : ", " +
@@ -148,7 +117,7 @@ class Printer {
     const std::size_t filled = all == 0 ? kWidth : done * kWidth / all;
     std::printf("\r\033[K[%s%s] %zu of %zu, %zu failed, %zu workers%s",
                 std::string(filled, '#').c_str(), std::string(kWidth - filled, '.').c_str(), done,
-                all, failed_, audit_.workers(), left.c_str());
+                all, failed_, errands_.workers(), left.c_str());
     std::fflush(stdout);
     drawn_ = true;
   }
@@ -158,41 +127,48 @@ class Printer {
     drawn_ = false;
   }
 
-  // The exit code.
-  int Summary() {
+  // The exit code. `whole`: nobody has interrupted it.
+  int Summary(bool whole = true) {
     Clear();
-    const AuditPlan& plan = audit_.plan();
-    const std::size_t listed = plan.items.size();
+    const std::size_t listed = plan_.items.size();
     const double seconds = static_cast<double>(Service::NowMs() - started_ms_) / 1e3;
     const bool good = failed_ == 0 && passed_ == listed && listed > 0;
     if (json_) {
       nlohmann::json line = {{"listed", listed},
                              {"passed", passed_},
                              {"failed", failed_},
-                             {"refused", plan.refusals},
-                             {"toolchain", audit_.toolchain()},
+                             {"refused", plan_.refusals},
+                             {"toolchain", errands_.toolchain()},
                              {"seconds", seconds}};
-      for (const auto& [about, refusal] : plan.refused) {
+      for (const auto& [about, refusal] : plan_.refused) {
         line["refused_why"][about] = {{"count", refusal.count}, {"example", refusal.example}};
       }
+      if (!whole) line["interrupted"] = true;
       std::printf("%s\n", line.dump().c_str());
       return good ? kExitDone : kExitWrong;
     }
-    for (const auto& [about, refusal] : plan.refused) {
+    if (!whole) {
+      std::printf(
+          "interrupted after %zu of %zu: %zu passed, %zu failed; nothing is said of the rest\n",
+          passed_ + failed_, listed, passed_, failed_);
+      return kExitInterrupted;
+    }
+    for (const auto& [about, refusal] : plan_.refused) {
       std::printf("refused %llu: %s, such as %s\n", static_cast<unsigned long long>(refusal.count),
                   about.c_str(), refusal.example.c_str());
     }
-    if (!audit_.toolchain().empty()) std::printf("built by %s\n", audit_.toolchain().c_str());
+    if (!errands_.toolchain().empty()) std::printf("built by %s\n", errands_.toolchain().c_str());
     std::printf("%s  listed %zu, passed %zu, failed %zu, refused %llu in %s\n",
                 Paint(good ? "PASSED" : "FAILED", good ? Tone::kGood : Tone::kBad, colour_).c_str(),
-                listed, passed_, failed_, static_cast<unsigned long long>(plan.refusals),
+                listed, passed_, failed_, static_cast<unsigned long long>(plan_.refusals),
                 FormatDuration(seconds).c_str());
     if (listed == 0) std::printf("nothing was checked, so nothing has passed\n");
     return good ? kExitDone : kExitWrong;
   }
 
  private:
-  const Audit& audit_;
+  const AuditPlan& plan_;
+  const Errands& errands_;
   const bool json_;
   const bool colour_;
   const bool terminal_;
@@ -202,48 +178,6 @@ class Printer {
   std::size_t passed_ = 0;
   std::size_t failed_ = 0;
 };
-
-int BlockedSignals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGTERM);
-  ::sigprocmask(SIG_BLOCK, &signals, nullptr);
-  return ::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
-}
-
-// Serves workers until every item has its result. Errors: no worker is left that could go on.
-Result<bool> Serve(Audit& audit, Hub& hub, std::vector<std::unique_ptr<WorkerProcess>>& workers,
-                   Printer& printer) {
-  const int signal_fd = BlockedSignals();
-  std::string note;
-  const auto carry_out = [&](AuditEffects effects) {
-    for (const Outgoing& outgoing : effects.send) hub.Send(outgoing);
-    for (const AuditResult& result : effects.results) printer.Print(result);
-    if (!effects.notes.empty()) note = effects.notes.back();
-  };
-  while (!audit.Done()) {
-    for (const Received& received : hub.Receive(kTurnMs, kMostAtOnce, signal_fd)) {
-      if (!received.message) continue;
-      carry_out(audit.OnMessage(received.peer, *received.message, Service::NowMs()));
-    }
-    carry_out(audit.OnTick(Service::NowMs()));
-    signalfd_siginfo info;
-    if (::read(signal_fd, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) return false;
-    Status problem;
-    bool any_left = false;
-    for (const auto& worker : workers) {
-      if (Status tended = worker->Tend(Service::NowMs()); !tended) problem = tended;
-      any_left = any_left || !worker->Ended();
-    }
-    if (!any_left) {
-      return Error{!note.empty() ? note : problem ? "no worker is left" : problem.error().message};
-    }
-    printer.Progress();
-  }
-  for (const auto& worker : workers) worker->Terminate();
-  return true;
-}
 
 int RunAudit(const AuditOptions& options) {
   const auto kernels = FindKernels(options.kernels);
@@ -265,39 +199,24 @@ int RunAudit(const AuditOptions& options) {
   std::string device = options.device;
   if (device.empty()) device = options.backend == "cuda" ? "emulated:sm_89" : options.backend;
 
-  const auto folder = Folder::Make();
-  if (!folder) return Fail(folder.error().message);
-  const std::string state = options.state.empty() ? (*folder)->path() : options.state;
-  auto hub = Hub::Bind("ipc://" + (*folder)->path() + "/socket");
-  if (!hub) return Fail(hub.error().message);
-  const std::string id =
-      Sha256(options.operation + std::to_string(Service::NowMs()) + std::to_string(::getpid()))
-          .Hex()
-          .substr(0, 32);
-  Audit audit(*std::move(plan), LedgerId(id));
-  Printer printer(audit, options.json);
+  Errands errands(AuditErrands(*plan), ErrandSession::NewId());
+  Printer printer(*plan, errands, options.json);
   printer.Begin(device);
-  if (audit.plan().items.empty()) return printer.Summary();
+  if (plan->items.empty()) return printer.Summary();
 
   std::uint32_t count = options.workers;
   if (count == 0) count = static_cast<std::uint32_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
-  count = std::min<std::uint32_t>(count, static_cast<std::uint32_t>(audit.plan().items.size()));
-  std::vector<std::unique_ptr<WorkerProcess>> workers;
-  std::error_code failed;
-  std::filesystem::create_directories(state, failed);
-  if (failed) return Fail("cannot make " + state + ": " + failed.message());
-  for (std::uint32_t slot = 0; slot < count; ++slot) {
-    WorkerCommand command{WorkerProgram(), (*hub)->endpoint(),
-                          device,          slot,
-                          state,           state + "/worker-" + std::to_string(slot) + ".log"};
-    workers.push_back(std::make_unique<WorkerProcess>(std::move(command)));
-    if (Status started = workers.back()->Start(); !started) return Fail(started.error().message);
-  }
-  const Result<bool> served = Serve(audit, **hub, workers, printer);
+  count = std::min<std::uint32_t>(count, static_cast<std::uint32_t>(plan->items.size()));
+  auto session = ErrandSession::Open({device, count, options.state});
+  if (!session) return Fail(session.error().message);
+  const auto end = (*session)->Run(
+      errands, [&](const ErrandResult& result) { printer.Print(JudgeAudit(result)); },
+      [&] { printer.Progress(); });
   printer.Clear();
-  if (!served) return Fail(served.error().message);
-  const int code = printer.Summary();
-  return *served ? code : kExitInterrupted;
+  if (!end) return Fail(end.error().message);
+  const bool whole = *end == SessionEnd::kDone;
+  const int code = printer.Summary(whole);
+  return whole ? code : kExitInterrupted;
 }
 
 }  // namespace

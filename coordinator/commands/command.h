@@ -56,5 +56,7 @@ void AddVerify(CLI::App& app, int& code);
 void AddConfirm(CLI::App& app, int& code);
 void AddDevices(CLI::App& app, int& code);
 void AddAudit(CLI::App& app, int& code);
+void AddMeasure(CLI::App& app, int& code);
+void AddCapture(CLI::App& app, int& code);
 
 }  // namespace pawl

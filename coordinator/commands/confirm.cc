@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "coordinator/commands/command.h"
+#include "coordinator/commands/device_choice.h"
 #include "coordinator/commands/follow.h"
 #include "coordinator/service/session.h"
 
@@ -21,19 +22,6 @@ struct ConfirmOptions {
   bool json = false;
 };
 
-// The device of this machine that the track is bound to.
-Result<std::string> DeviceOf(const TrackSpec& spec, const std::string& given) {
-  if (!given.empty()) return given;
-  auto listed = ListWorkerDevices(WorkerProgram());
-  if (!listed) return listed.error();
-  for (const ListedDevice& device : *listed) {
-    if (device.problem.empty() && device.model == spec.device_model) return device.name;
-  }
-  return Error{
-      "the track is bound to device '" + spec.device_model +
-      "', which this machine does not have; run this where it is, or name a replay with --device"};
-}
-
 int Confirm(const ConfirmOptions& options) {
   auto folder = FindLedger(options.ledger);
   if (!folder) return Fail(folder.error().message);
@@ -45,7 +33,7 @@ int Confirm(const ConfirmOptions& options) {
     auto found = FindTrack(opened->tracks, options.track);
     if (!found) return Fail(found.error().message, kExitUsage);
     id = *found;
-    auto picked = DeviceOf(opened->tracks.at(id).state.spec, options.device);
+    auto picked = DeviceOfTrack(opened->tracks.at(id).state.spec, options.device);
     if (!picked) return Fail(picked.error().message);
     device = *picked;
   }

@@ -3,11 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "coordinator/commands/command.h"
+#include "coordinator/report/facts.h"
 #include "kernels/operation.h"
 
 namespace pawl {
@@ -15,25 +15,13 @@ namespace {
 
 constexpr std::int64_t kRedrawMs = 250;
 
-// "0.52 TFLOP/s, 61 % of the device's peak, 3.1 GB/s" for one call of so many microseconds.
-std::string RateText(const CoreTrack& track, double us) {
+// What one call in so many microseconds comes to; empty where it is not known.
+std::string RateOf(const CoreTrack& track, double us) {
   const TrackSpec& spec = track.track.state.spec;
   const auto flops = FlopsAt(*track.workshop.operation, spec.shape);
   const auto bytes = BytesAt(*track.workshop.operation, spec.shape);
   if (!flops || !bytes || us <= 0) return "";
-  const double flop_rate = *flops / us * 1e6;
-  const double byte_rate = *bytes / us * 1e6;
-  std::string text = FormatRate(flop_rate, "FLOP/s");
-  if (spec.peak_gflops > 0) {
-    text += " (" + std::to_string(std::lround(100 * flop_rate / (spec.peak_gflops * 1e9))) +
-            " % of peak)";
-  }
-  text += ", " + FormatRate(byte_rate, "B/s");
-  if (spec.peak_gbytes_per_s > 0) {
-    text += " (" + std::to_string(std::lround(100 * byte_rate / (spec.peak_gbytes_per_s * 1e9))) +
-            " % of peak)";
-  }
-  return text;
+  return RateText({*flops, *bytes, us, spec.peak_gflops, spec.peak_gbytes_per_s});
 }
 
 }  // namespace
@@ -181,7 +169,7 @@ int Follow::Summary() {
     if (confirmed != confirmed_.end()) {
       text += "  confirmed  " + ConfirmationText(confirmed->second) + "\n";
       if (confirmed->second.valid) {
-        const std::string rate = RateText(entry, confirmed->second.incumbent_us);
+        const std::string rate = RateOf(entry, confirmed->second.incumbent_us);
         if (!rate.empty()) text += "  rate       " + rate + "\n";
         const std::string beside = BesideText(confirmed->second);
         if (!beside.empty()) text += "  beside     " + beside + "\n";

@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <optional>
 
+#include "coordinator/commands/device_choice.h"
 #include "coordinator/search/binding.h"
 #include "coordinator/service/worker_process.h"
 
@@ -25,21 +25,9 @@ constexpr std::string_view kReplay = "replay:";
 
 // Takes a replay whose recording is there.
 Status TakeReplay(const std::string& name, PickedDevices& picked) {
-  const std::string file = name.substr(kReplay.size());
-  const std::string path = file.substr(0, file.find('?'));
-  std::error_code error;
-  const auto status = std::filesystem::status(path, error);
-  std::string problem;
-  if (!std::filesystem::exists(status)) {
-    problem = "no such file";
-  } else if (!std::filesystem::is_regular_file(status)) {
-    problem = "not a file";
-  } else if (std::filesystem::file_size(path, error) == 0) {
-    problem = "is empty";
-  }
-  if (!problem.empty()) return Error{"device '" + name + "': " + path + ": " + problem};
+  if (Status there = CheckReplay(name); !there) return there;
   picked.names.push_back(name);
-  picked.devices.push_back(ProspectiveReplay(file));
+  picked.devices.push_back(ProspectiveReplay(name.substr(kReplay.size())));
   return {};
 }
 
@@ -63,21 +51,13 @@ Result<PickedDevices> TakeNamed(const std::vector<std::string>& names, Job& job)
       if (!devices) return devices.error();
       listed = *std::move(devices);
     }
-    const auto found =
-        std::find_if(listed->begin(), listed->end(),
-                     [&](const ListedDevice& device) { return device.name == name; });
+    auto found = FindListed(*listed, name);
+    if (!found) return found.error();
     picked.names.push_back(name);
-    if (found != listed->end() && !found->problem.empty()) {
-      return Error{"device '" + name + "': " + found->problem + "; see `pawl devices`"};
-    }
-    if (found != listed->end()) {
-      picked.devices.push_back(Prospective(*found));
-    } else if (name.find(':') != std::string::npos) {
-      all_known = false;  // the worker knows kinds with parameters of their own
+    if (*found != nullptr) {
+      picked.devices.push_back(Prospective(**found));
     } else {
-      std::string have;
-      for (const ListedDevice& device : *listed) have += device.name + ", ";
-      return Error{"no device '" + name + "' (have: " + have + "replay:FILE); see `pawl devices`"};
+      all_known = false;  // the worker knows kinds with parameters of their own
     }
   }
   if (!all_known) picked.devices.clear();

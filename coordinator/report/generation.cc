@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+
+#include "coordinator/report/facts.h"
 
 namespace pawl {
 namespace {
@@ -17,11 +18,6 @@ nlohmann::json ValueJson(const KnobValue& value) {
     nlohmann::json operator()(const Tuple& tuple) const { return tuple; }
   };
   return std::visit(Visitor{}, value);
-}
-
-// JSON has no infinity: an output that was not finite is null.
-nlohmann::json FiniteJson(double value) {
-  return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr);
 }
 
 template <typename T>
@@ -55,6 +51,19 @@ Result<GenerationRecord> LoadGeneration(const Ledger& ledger, const GenerationIn
     record.decided_unix_ms = decided->unix_ms;
   }
   return record;
+}
+
+Result<Configuration> LoadCandidate(const Ledger& ledger, TrackId track, Generation generation) {
+  const std::string name = "generation " + std::to_string(generation.value);
+  auto index = ledger.FindGeneration(track, generation);
+  if (!index) return index.error();
+  if (!*index) return Error{"track " + std::to_string(track.value) + " has no " + name};
+  auto record = LoadGeneration(ledger, **index);
+  if (!record) return record.error();
+  if (!record->proposed.violations.empty()) {
+    return Error{name + " was refused before any build: " + record->proposed.violations.front()};
+  }
+  return record->proposed.candidate;
 }
 
 std::vector<const Report*> DecidingReports(const GenerationRecord& record) {
@@ -165,11 +174,7 @@ nlohmann::json GenerationJson(const GenerationRecord& record, const TrackSpec& s
     seconds += report.build_seconds + report.check_seconds + report.run_seconds;
     for (const CheckFacts& check : report.checks) {
       if (check.arm != ArmRole::kCandidate) continue;
-      json["check"] = {{"passed", check.passed},
-                       {"elements", check.elements},
-                       {"wrong", check.wrong},
-                       {"max_abs_error", FiniteJson(check.max_abs_error)},
-                       {"detail", check.detail}};
+      json["check"] = CheckJson(check);
     }
   }
   json["seconds"] = seconds;
@@ -187,11 +192,7 @@ nlohmann::json GenerationJson(const GenerationRecord& record, const TrackSpec& s
     seen.foreign_processes = std::max(seen.foreign_processes, report->conditions.foreign_processes);
   }
   if (seen != DeviceConditions{}) {
-    json["conditions"] = {{"clock_reasons", seen.clock_reasons},
-                          {"memory_mhz", seen.memory_mhz},
-                          {"temperature_c", seen.temperature_c},
-                          {"power_w", seen.power_w},
-                          {"foreign_processes", seen.foreign_processes}};
+    json["conditions"] = ConditionsJson(seen);
   }
   return json;
 }

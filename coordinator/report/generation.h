@@ -24,6 +24,10 @@ struct GenerationRecord {
 
 Result<GenerationRecord> LoadGeneration(const Ledger& ledger, const GenerationIndex& index);
 
+// The candidate of a generation. Errors: the track has no such generation; it was refused before
+// any build, with the constraint.
+Result<Configuration> LoadCandidate(const Ledger& ledger, TrackId track, Generation generation);
+
 // The reports that the decision rests on: the last measurement's batches, without earlier voids and
 // faults.
 std::vector<const Report*> DecidingReports(const GenerationRecord& record);

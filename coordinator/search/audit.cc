@@ -4,16 +4,13 @@
 #include <set>
 #include <utility>
 
+#include "coordinator/search/problem.h"
 #include "coordinator/search/seed.h"
-#include "kernels/render.h"
 #include "kernels/space.h"
-#include "schema/codec.h"
 
 namespace pawl {
 namespace {
 
-constexpr std::uint32_t kMostTries = 3;
-constexpr std::uint32_t kLeaseMs = 600'000;
 constexpr std::uint64_t kMostListed = 1'000'000;  // configurations looked at for refusals' reasons
 
 std::string Text(const std::vector<Scalar>& shape) {
@@ -182,219 +179,60 @@ Result<AuditPlan> PlanAudit(std::shared_ptr<const Operation> operation,
 
 Result<Order> AuditOrder(const AuditPlan& plan, std::size_t item, Attempt attempt) {
   const AuditItem& asked = plan.items[item];
-  const Operation& operation = *plan.operation;
-  const Backend& backend = *operation.FindBackend(plan.backend);
-  Order order;
-  order.kind = OrderKind::kAudit;
-  order.track = TrackId(1);
-  order.generation = Generation(static_cast<std::uint32_t>(item + 1));
-  order.attempt = attempt;
-  order.backend = plan.backend;
-  order.operation = operation.name;
-  order.scalars = asked.shape;
-  auto buffers = BuffersAt(operation, asked.shape);
-  if (!buffers) return buffers.error();
-  order.buffers = *std::move(buffers);
-  auto reference = ReferenceSource(operation);
-  if (!reference) return reference.error();
-  order.sources.push_back(*std::move(reference));
-  order.headers = HeadersOf(operation, backend);
-  order.check = {0, operation.rtol, operation.atol, SeedFor(1, "hidden input")};
-  order.input_seeds = {SeedFor(1, "input")};
-  order.timing.warmup = 0;
-  order.timing.iterations = 1;
-  const Result<double> flops = FlopsAt(operation, asked.shape);
-  if (!flops) return flops.error();
-  const Result<double> bytes = BytesAt(operation, asked.shape);
-  if (!bytes) return bytes.error();
-  order.deadlines = DeadlinesFor(order.deadlines, *flops, *bytes, order.timing);
-
-  Arm arm;
-  arm.source = 1;
-  Result<SourceText> source = Error{""};
-  Result<Launches> launches = Error{""};
-  if (asked.structure == nullptr) {
-    const Result<const Committed*> committed = CommittedAt(operation, backend, asked.shape);
-    if (!committed) return committed.error();
-    arm.role = ArmRole::kCommitted;
-    source = CommittedSource(operation, **committed);
-    launches = LaunchesOf(operation, **committed, asked.shape);
-  } else {
-    const Result<Space> space = Space::Make(*asked.structure, asked.shape);
-    if (!space) return space.error();
-    arm.role = ArmRole::kCandidate;
-    arm.configuration = asked.configuration;
-    source = Render(operation, *asked.structure, *space, asked.configuration);
-    launches = LaunchesOf(operation, *asked.structure, *space, asked.configuration);
-    order.build_options = asked.structure->build_options;
+  const Backend& backend = *plan.operation->FindBackend(plan.backend);
+  ProblemTerms terms;
+  terms.seed = 1;
+  terms.input_sets = 1;
+  terms.timing.warmup = 0;
+  terms.timing.iterations = 1;
+  Result<Order> order = OrderOver(*plan.operation, backend, asked.shape, terms);
+  if (!order) return order.error();
+  order->kind = OrderKind::kAudit;
+  order->track = TrackId(1);
+  order->generation = Generation(static_cast<std::uint32_t>(item + 1));
+  order->attempt = attempt;
+  const ArmRole role = asked.structure == nullptr ? ArmRole::kCommitted : ArmRole::kCandidate;
+  const Kernel kernel{asked.structure, asked.configuration};
+  if (Status added =
+          AddKernel(*order, *plan.operation, backend, kernel, role, std::string(Name(role)));
+      !added) {
+    return added.error();
   }
-  if (!source) return source.error();
-  if (!launches) return launches.error();
-  arm.label = Name(arm.role);
-  arm.launches = std::move(launches->launches);
-  arm.scratch = std::move(launches->scratch);
-  order.sources.push_back(*std::move(source));
-  order.arms.push_back(std::move(arm));
   return order;
 }
 
-LeaseKey Audit::KeyOf(std::size_t item) const {
-  return {OrderKind::kAudit, TrackId(1), Generation(static_cast<std::uint32_t>(item + 1)),
-          Attempt(tries_[item].attempt), 0};
+ErrandList AuditErrands(const AuditPlan& plan) {
+  ErrandList list;
+  list.kind = OrderKind::kAudit;
+  list.count = plan.items.size();
+  list.make = [&plan](std::size_t item, Attempt attempt, const DeviceFacts&) {
+    return AuditOrder(plan, item, attempt);
+  };
+  list.why_not = [&plan](const DeviceFacts& device) -> std::optional<std::string> {
+    if (device.backend == plan.backend) return std::nullopt;
+    return "the audit is of backend " + plan.backend + ", device " + device.model + " runs " +
+           device.backend;
+  };
+  return list;
 }
 
-AuditEffects Audit::OnMessage(const PeerId& peer, const Message& message, std::int64_t now_ms) {
-  AuditEffects effects;
-  if (const auto* hello = std::get_if<Hello>(&message)) {
-    if (workers_.contains(peer)) Forget(effects, peer, "the worker started again");
-    if (hello->device.backend != plan_.backend) {
-      const std::string why = "the audit is of backend " + plan_.backend + ", device " +
-                              hello->device.model + " runs " + hello->device.backend;
-      effects.send.push_back({peer, Refuse{RefuseCode::kNotWanted, why}});
-      effects.notes.push_back(why);
-      return effects;
-    }
-    workers_[peer] = {hello->worker, 0, {}, now_ms};
-    if (toolchain_.empty()) toolchain_ = hello->device.toolchain;
-    effects.send.push_back({peer, Welcome{id_, Epoch(1), kBeatMs, kLostMs}});
-    return effects;
-  }
-  const auto known = workers_.find(peer);
-  if (known == workers_.end()) {
-    effects.send.push_back({peer, Refuse{RefuseCode::kNotReady, "say HELLO first"}});
-    return effects;
-  }
-  Worker& worker = known->second;
-  worker.heard_ms = now_ms;
-  if (const auto* ready = std::get_if<Ready>(&message)) {
-    worker.places = ready->credit;
-    Grant(effects, peer);
-  } else if (const auto* beat = std::get_if<Beat>(&message)) {
-    BeatAck answer;
-    for (const LeaseKey& key : beat->held) {
-      const bool ours = std::any_of(worker.holds.begin(), worker.holds.end(),
-                                    [&](std::size_t item) { return KeyOf(item) == key; });
-      if (!ours) answer.unknown.push_back(key);
-    }
-    effects.send.push_back({peer, std::move(answer)});
-  } else if (const auto* report = std::get_if<ReportMessage>(&message)) {
-    OnReport(effects, peer, report->report);
-  } else if (const auto* release = std::get_if<Release>(&message)) {
-    worker.places = 0;
-    for (const std::size_t item : std::vector<std::size_t>(worker.holds)) {
-      if (KeyOf(item) == release->key) GiveBack(effects, worker, item, release->why);
-    }
-    GrantAll(effects);
-  } else if (const auto* bye = std::get_if<Bye>(&message)) {
-    Forget(effects, peer, "the worker left: " + bye->why);
-  }
-  return effects;
-}
-
-AuditEffects Audit::OnTick(std::int64_t now_ms) {
-  AuditEffects effects;
-  std::vector<PeerId> silent;
-  for (const auto& [peer, worker] : workers_) {
-    if (now_ms - worker.heard_ms > kLostMs) silent.push_back(peer);
-  }
-  for (const PeerId& peer : silent) Forget(effects, peer, "the worker fell silent");
-  return effects;
-}
-
-void Audit::Forget(AuditEffects& effects, const PeerId& peer, const std::string& why) {
-  const auto known = workers_.find(peer);
-  if (known == workers_.end()) return;
-  Worker worker = std::move(known->second);
-  workers_.erase(known);
-  for (const std::size_t item : std::vector<std::size_t>(worker.holds)) {
-    GiveBack(effects, worker, item, why);
-  }
-  GrantAll(effects);
-}
-
-void Audit::GiveBack(AuditEffects& effects, Worker& worker, std::size_t item,
-                     const std::string& why) {
-  std::erase(worker.holds, item);
-  if (tries_[item].answered) return;
-  if (tries_[item].attempt < kMostTries) {
-    open_.insert(open_.begin(), item);
-    return;
-  }
-  AuditResult result;
-  result.item = item;
-  result.why = "could not be checked in " + std::to_string(kMostTries) + " tries: " + why;
-  Finish(effects, std::move(result));
-}
-
-void Audit::GrantAll(AuditEffects& effects) {
-  std::vector<PeerId> peers;
-  for (const auto& [peer, worker] : workers_) peers.push_back(peer);
-  for (const PeerId& peer : peers) Grant(effects, peer);
-}
-
-void Audit::Grant(AuditEffects& effects, const PeerId& peer) {
-  Worker& worker = workers_.at(peer);
-  while (worker.places > worker.holds.size() && !open_.empty()) {
-    const std::size_t item = open_.front();
-    open_.erase(open_.begin());
-    ++tries_[item].attempt;
-    Result<Order> order = AuditOrder(plan_, item, Attempt(tries_[item].attempt));
-    if (!order) {
-      AuditResult result;
-      result.item = item;
-      result.why = order.error().message;
-      Finish(effects, std::move(result));
-      continue;
-    }
-    worker.holds.push_back(item);
-    effects.send.push_back({peer, pawl::Grant{*std::move(order), Epoch(1), kLeaseMs}});
-  }
-}
-
-void Audit::Finish(AuditEffects& effects, AuditResult result) {
-  if (std::exchange(tries_[result.item].answered, true)) return;
-  effects.results.push_back(std::move(result));
-  if (++done_ < plan_.items.size()) return;
-  for (const auto& [peer, worker] : workers_) effects.send.push_back({peer, Drain{}});
-}
-
-void Audit::OnReport(AuditEffects& effects, const PeerId& peer, const Report& report) {
-  Worker& worker = workers_.at(peer);
-  const LeaseKey key{report.kind, report.track, report.generation, report.attempt, report.batch};
-  const Digest digest = Sha256(EncodeReport(report));
-  const std::size_t item = report.generation.value - 1;
-  if (report.kind != OrderKind::kAudit || item >= plan_.items.size()) {
-    effects.send.push_back({peer, RejectMessage{key, digest, RejectCode::kUnknownAttempt,
-                                                "this audit never asked for it", false}});
-    return;
-  }
-  // There is no ledger; the head says that this audit is where the report lies.
-  const LedgerHead head{id_, Seq(1), Sha256(id_.value)};
-  effects.send.push_back({peer, Ack{key, digest, head}});
-  const bool held = std::find(worker.holds.begin(), worker.holds.end(), item) != worker.holds.end();
-  std::erase(worker.holds, item);
-  const OutcomeKind outcome = report.outcome.kind;
-  const bool nobodys = outcome == OutcomeKind::kDeviceFault || outcome == OutcomeKind::kThrottled ||
-                       outcome == OutcomeKind::kNoData;
-  if (nobodys && held) {
-    GiveBack(effects, worker, item, report.outcome.detail);
-  } else if (!nobodys) {
-    std::erase(open_, item);  // asked for again when this came late
-    AuditResult result;
-    result.item = item;
-    result.outcome = report.outcome;
-    for (const CheckFacts& check : report.checks) result.elements += check.elements;
-    if (!report.builds.empty()) result.build = report.builds.front();
-    result.seconds = report.build_seconds + report.check_seconds;
-    result.passed = outcome == OutcomeKind::kMeasured && result.elements > 0;
-    if (!result.passed) {
-      result.why = std::string(Name(outcome)) +
-                   (report.outcome.detail.empty() ? "" : ": " + report.outcome.detail);
-      if (outcome == OutcomeKind::kMeasured) result.why = "nothing was compared";
-    }
-    Finish(effects, std::move(result));
-  }
-  Grant(effects, peer);
+AuditResult JudgeAudit(const ErrandResult& result) {
+  AuditResult audited;
+  audited.item = result.item;
+  audited.why = result.why;
+  if (!result.report) return audited;
+  const Report& report = *result.report;
+  audited.outcome = report.outcome;
+  for (const CheckFacts& check : report.checks) audited.elements += check.elements;
+  if (!report.builds.empty()) audited.build = report.builds.front();
+  audited.seconds = report.build_seconds + report.check_seconds;
+  if (!result.answered()) return audited;
+  const bool measured = report.outcome.kind == OutcomeKind::kMeasured;
+  audited.passed = measured && audited.elements > 0;
+  if (audited.passed) return audited;
+  audited.why = measured ? "nothing was compared" : std::string(Name(report.outcome.kind));
+  if (!report.outcome.detail.empty()) audited.why += ": " + report.outcome.detail;
+  return audited;
 }
 
 }  // namespace pawl

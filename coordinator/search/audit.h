@@ -1,6 +1,6 @@
 #pragma once
 // An audit: every configuration of a package's audit list at its audit shapes, built and checked by
-// workers, each as an order of its own. Pure, like core: no socket, disk or clock.
+// workers, each as an errand of its own (coordinator/search/errands.h). Pure.
 //
 // A check is nobody's search: nothing is written to a ledger, and the same audit asks the same of
 // any number of workers.
@@ -12,9 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "coordinator/search/core.h"
+#include "coordinator/search/errands.h"
 #include "kernels/operation.h"
-#include "schema/message.h"
 #include "schema/order.h"
 #include "schema/report.h"
 
@@ -74,61 +73,11 @@ struct AuditResult {
   double seconds = 0;  // build and check
 };
 
-struct AuditEffects {
-  std::vector<Outgoing> send;
-  std::vector<AuditResult> results;
-  std::vector<std::string> notes;
-};
+// The plan's items as errands, in their order. `plan` must outlive them.
+ErrandList AuditErrands(const AuditPlan& plan);
 
-class Audit {
- public:
-  Audit(AuditPlan plan, LedgerId id) : plan_(std::move(plan)), id_(std::move(id)) {
-    tries_.resize(plan_.items.size());
-    for (std::size_t i = 0; i < plan_.items.size(); ++i) open_.push_back(i);
-  }
-
-  AuditEffects OnMessage(const PeerId& peer, const Message& message, std::int64_t now_ms);
-  AuditEffects OnTick(std::int64_t now_ms);
-
-  // Every item has its result; workers have been told to drain.
-  bool Done() const { return done_ == plan_.items.size(); }
-  std::size_t done() const { return done_; }
-  std::size_t workers() const { return workers_.size(); }
-  const AuditPlan& plan() const { return plan_; }
-  // Of the first worker: what compiled and checked; empty before there is one.
-  const std::string& toolchain() const { return toolchain_; }
-
-  static constexpr std::uint32_t kBeatMs = 1'000;
-  static constexpr std::uint32_t kLostMs = 20'000;
-
- private:
-  struct Worker {
-    WorkerId id;
-    std::uint32_t places = 0;
-    std::vector<std::size_t> holds;  // items
-    std::int64_t heard_ms = 0;
-  };
-  // How often an item has been asked for, and whether it is answered.
-  struct Tries {
-    std::uint32_t attempt = 0;
-    bool answered = false;
-  };
-
-  void Grant(AuditEffects& effects, const PeerId& peer);
-  void GrantAll(AuditEffects& effects);
-  void OnReport(AuditEffects& effects, const PeerId& peer, const Report& report);
-  void GiveBack(AuditEffects& effects, Worker& worker, std::size_t item, const std::string& why);
-  void Finish(AuditEffects& effects, AuditResult result);
-  void Forget(AuditEffects& effects, const PeerId& peer, const std::string& why);
-  LeaseKey KeyOf(std::size_t item) const;
-
-  const AuditPlan plan_;
-  const LedgerId id_;
-  std::vector<std::size_t> open_;  // items to be granted, the next one first
-  std::vector<Tries> tries_;
-  std::map<PeerId, Worker> workers_;
-  std::size_t done_ = 0;
-  std::string toolchain_;
-};
+// What an item's errand says of it: passed when its kernel was built, run and compared with the
+// reference, and nothing was wrong.
+AuditResult JudgeAudit(const ErrandResult& result);
 
 }  // namespace pawl

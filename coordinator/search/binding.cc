@@ -20,6 +20,8 @@ std::string FileName(std::string_view path) {
 // known yet; what the device's peaks allow at best is.
 constexpr double kShortUs = 20;
 
+}  // namespace
+
 Result<Instrument> DefaultInstrument(const std::string& backend, const DeviceFacts& facts,
                                      const Operation& operation, const std::vector<Scalar>& shape) {
   if (backend == "host") return Instrument::kWallTime;
@@ -37,19 +39,21 @@ Result<Instrument> DefaultInstrument(const std::string& backend, const DeviceFac
   return least_us < kShortUs ? Instrument::kGraphTime : Instrument::kEventSpan;
 }
 
-Result<Configuration> StartOf(const TrackRequest& request, const Structure& structure) {
+Result<Configuration> ConfigurationFrom(const Structure& structure,
+                                        const std::vector<StartValue>& values,
+                                        const std::string& table) {
   Configuration start = structure.start;
   std::vector<std::string> known;
   for (const Knob& knob : structure.knobs) known.push_back(knob.name);
-  for (const auto& [knob, value, place] : request.start) {
+  for (const auto& [knob, value, place] : values) {
     const KnobValue* now = start.Find(knob);
     if (now == nullptr) {
       const std::string nearest = Nearest(knob, known);
-      return Error{place + ": unknown knob '" + knob + "' in start of " + structure.file +
+      return Error{place + ": unknown knob '" + knob + "' in " + table + " of " + structure.file +
                    (nearest.empty() ? "" : "; nearest is '" + nearest + "'")};
     }
     if (now->index() != value.index()) {
-      return Error{place + ": knob '" + knob + "' in start is '" + ToText(value) +
+      return Error{place + ": knob '" + knob + "' in " + table + " is '" + ToText(value) +
                    "', a value like '" + ToText(*now) + "' is wanted"};
     }
     const Knob& listed =
@@ -59,7 +63,7 @@ Result<Configuration> StartOf(const TrackRequest& request, const Structure& stru
         std::find(listed.values.begin(), listed.values.end(), value) == listed.values.end()) {
       std::string list;
       for (const KnobValue& one : listed.values) list += (list.empty() ? "" : ", ") + ToText(one);
-      return Error{place + ": knob '" + knob + "' in start is '" + ToText(value) +
+      return Error{place + ": knob '" + knob + "' in " + table + " is '" + ToText(value) +
                    "', which is none of its values in " + structure.file + " (" + list + ")"};
     }
     start.Set(knob, value);
@@ -67,37 +71,39 @@ Result<Configuration> StartOf(const TrackRequest& request, const Structure& stru
   return start;
 }
 
-Result<const Structure*> StructureOf(const TrackRequest& request, const Operation& operation,
-                                     const Backend& backend) {
-  if (!request.structure.empty()) {
-    const Structure* named = operation.FindStructure(backend.name, request.structure);
+Result<const Structure*> StructureOf(const std::string& name, const Operation& operation,
+                                     const Backend& backend, const std::string& place) {
+  if (!name.empty()) {
+    const Structure* named = operation.FindStructure(backend.name, name);
     if (named != nullptr) return named;
     std::string have;
     for (const Structure& structure : backend.structures) {
       have += (have.empty() ? "" : ", ") + structure.name;
     }
-    return Error{request.place + ": no structure '" + request.structure + "' in " +
-                 operation.folder + "/" + backend.name + " (have: " + have + ")"};
+    return Error{place + ": no structure '" + name + "' in " + operation.folder + "/" +
+                 backend.name + " (have: " + have + ")"};
   }
   if (backend.structures.size() == 1) return &backend.structures.front();
   std::string have;
   for (const Structure& structure : backend.structures) {
     have += (have.empty() ? "" : ", ") + structure.name;
   }
-  return Error{request.place + ": " + operation.folder + "/" + backend.name + " has " +
+  return Error{place + ": " + operation.folder + "/" + backend.name + " has " +
                std::to_string(backend.structures.size()) + " structures (" + have +
                "); name one with structure = \"...\""};
 }
+
+namespace {
 
 Result<TrackSpec> Bind(const Job& job, const TrackRequest& request, const std::string& backend_name,
                        const DeviceFacts& facts, const Operation& operation) {
   const Backend* backend = operation.FindBackend(backend_name);
   CHECK(backend != nullptr);
-  auto structure = StructureOf(request, operation, *backend);
+  auto structure = StructureOf(request.structure, operation, *backend, request.place);
   if (!structure) return structure.error();
   auto shape = CheckShape(operation, request.shape, Place{request.shape_place, 0});
   if (!shape) return shape.error();
-  auto start = StartOf(request, **structure);
+  auto start = ConfigurationFrom(**structure, request.start, "start");
   if (!start) return start.error();
   auto policy = MakePolicy(request.policy, request.policy_parameters);
   if (!policy) return Error{request.place + ": " + policy.error().message};

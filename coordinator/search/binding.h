@@ -30,6 +30,21 @@ struct Bound {
 // which resolves it (pick_devices).
 bool MatchesDevice(const std::string& wanted, const DeviceFacts& facts);
 
+// The structure of that name; `name` empty: the backend's only one. Errors begin with `place`.
+Result<const Structure*> StructureOf(const std::string& name, const Operation& operation,
+                                     const Backend& backend, const std::string& place);
+
+// The structure's start configuration with these values in place of some, each one that its knob
+// lists. `table`: what the file calls them, for messages ("start"). Whether the constraints admit
+// it is not looked at.
+Result<Configuration> ConfigurationFrom(const Structure& structure,
+                                        const std::vector<StartValue>& values,
+                                        const std::string& table);
+
+// The instrument where none is named.
+Result<Instrument> DefaultInstrument(const std::string& backend, const DeviceFacts& facts,
+                                     const Operation& operation, const std::vector<Scalar>& shape);
+
 // Errors: what is wrong with the job or a package on this device, whatever the track.
 Result<Bound> BindJob(const Job& job, const DeviceFacts& facts, const OperationLookup& lookup);
 

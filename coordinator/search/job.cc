@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 
+#include "coordinator/search/job_keys.h"
 #include "coordinator/search/job_layer.h"
 #include "coordinator/search/policy.h"
 #include "coordinator/search/proposer.h"

@@ -29,29 +29,6 @@ std::string Size(double bytes) {
   return text;
 }
 
-Status CheckSizes(const std::vector<Buffer>& buffers, const ProspectiveDevice& device) {
-  double needed = 0;
-  for (const Buffer& buffer : buffers) {
-    double elements = 1;
-    for (const std::int64_t extent : buffer.extents) elements *= static_cast<double>(extent);
-    const double bytes = elements * (buffer.dtype == DType::kF64 ? 8 : 4);
-    if (elements > static_cast<double>(kMostElements)) {
-      char count[64];
-      std::snprintf(count, sizeof count, "%.0f", elements);
-      return Error{"tensor " + buffer.name + " has " + count + " elements at this shape (" +
-                   Size(bytes) + "); at most " + std::to_string(kMostElements) + " are taken"};
-    }
-    const double kept = buffer.role == BufferRole::kOutput ? 8 * elements : bytes;
-    needed += bytes + kInputSets * kept;
-  }
-  if (device.memory_bytes > 0 && needed > static_cast<double>(device.memory_bytes)) {
-    return Error{"measuring and checking needs " + Size(needed) + " at this shape, device " +
-                 device.facts.model + " has " + Size(static_cast<double>(device.memory_bytes)) +
-                 "; make the shape smaller"};
-  }
-  return {};
-}
-
 // A package whose orders no worker takes would look like workers that are lost.
 Status CheckOrder(const Workshop& workshop, const TrackSpec& spec) {
   Track first;
@@ -129,6 +106,29 @@ Status CheckAnywhere(const Job& job, const Job::Entry& entry, const OperationLoo
 }
 
 }  // namespace
+
+Status CheckSizes(const std::vector<Buffer>& buffers, const ProspectiveDevice& device) {
+  double needed = 0;
+  for (const Buffer& buffer : buffers) {
+    double elements = 1;
+    for (const std::int64_t extent : buffer.extents) elements *= static_cast<double>(extent);
+    const double bytes = elements * (buffer.dtype == DType::kF64 ? 8 : 4);
+    if (elements > static_cast<double>(kMostElements)) {
+      char count[64];
+      std::snprintf(count, sizeof count, "%.0f", elements);
+      return Error{"tensor " + buffer.name + " has " + count + " elements at this shape (" +
+                   Size(bytes) + "); at most " + std::to_string(kMostElements) + " are taken"};
+    }
+    const double kept = buffer.role == BufferRole::kOutput ? 8 * elements : bytes;
+    needed += bytes + kInputSets * kept;
+  }
+  if (device.memory_bytes > 0 && needed > static_cast<double>(device.memory_bytes)) {
+    return Error{"measuring and checking needs " + Size(needed) + " at this shape, device " +
+                 device.facts.model + " has " + Size(static_cast<double>(device.memory_bytes)) +
+                 "; make the shape smaller"};
+  }
+  return {};
+}
 
 ProspectiveDevice ProspectiveReplay(const std::string& file) {
   const std::string bare = file.substr(0, file.find('?'));

@@ -22,6 +22,10 @@ struct ProspectiveDevice {
 // A replay before it is opened: it may serve any backend and instrument.
 ProspectiveDevice ProspectiveReplay(const std::string& file);
 
+// Whether tensors of these sizes, with all that a check of them needs, are taken and fit the
+// device.
+Status CheckSizes(const std::vector<Buffer>& buffers, const ProspectiveDevice& device);
+
 // Holds every track against its package and each device that it would be measured on. `devices`
 // empty: not known yet; each track must then be right on its backend, `best` on one of them.
 // Gives why no device can serve any track, a line each; empty: one can.

@@ -1,76 +1,20 @@
 #include "coordinator/search/job_layer.h"
 
-#include <algorithm>
-#include <filesystem>
-#include <limits>
+#include <utility>
 
-#include "coordinator/search/parameters.h"
+#include "coordinator/search/job_keys.h"
 #include "kernels/document.h"
 
 namespace pawl {
 namespace {
 
-constexpr std::int64_t kMost32 = std::numeric_limits<std::int32_t>::max();
-constexpr std::int64_t kMost64 = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kDayMs = 24 * 3'600'000;
-constexpr std::size_t kLongestLine = 200;
-
-// Something that a person reads in one line of a table.
-bool IsLine(const std::string& text) {
-  return !text.empty() && text.size() <= kLongestLine &&
-         std::none_of(text.begin(), text.end(),
-                      [](unsigned char c) { return c < 0x20 || c == 0x7f; });
-}
-
-// Takes an optional whole number into a field of any integer type.
-template <typename T>
-Status TakeInteger(Table& table, std::string_view key, std::int64_t low, std::int64_t high,
-                   std::optional<T>& into) {
-  auto value = table.OptionalInteger(key, low, high);
-  if (!value) return value.error();
-  if (*value) into = static_cast<T>(**value);
-  return {};
-}
-
-Status TakeString(Table& table, std::string_view key, std::optional<std::string>& into) {
-  auto value = table.OptionalString(key);
-  if (!value) return value.error();
-  if (*value && !IsLine(**value)) {
-    return Error{table.PlaceOf(key).Text() + ": " + std::string(key) +
-                 " is empty, longer than 200 bytes, or more than a line"};
-  }
-  if (*value) into = **value;
-  return {};
-}
-
-// The name of a file or folder.
-Status TakeName(Table& table, std::string_view key, std::optional<std::string>& into) {
-  if (Status taken = TakeString(table, key, into); !taken) return taken;
-  if (into && table.Has(key) && !IsFileStem(*into)) {
-    return Error{table.PlaceOf(key).Text() + ": " + std::string(key) + " '" + *into +
-                 "'; letters, digits, '_' and '-' are wanted, 64 at most"};
-  }
-  return {};
-}
-
-// A word out of a few.
-Status TakeChoice(Table& table, const std::string& key, const std::vector<std::string>& known,
-                  std::optional<std::string>& into) {
-  auto value = table.OptionalString(key);
-  if (!value) return value.error();
-  if (!*value) return {};
-  if (std::find(known.begin(), known.end(), **value) == known.end()) {
-    return Error{table.PlaceOf(key).Text() + ": " + UnknownName(key, **value, known).message};
-  }
-  into = **value;
-  return {};
-}
 
 Status TakeRule(Table& table, std::string_view key, RuleLayer& into) {
   auto sub = table.OptionalSub(key);
   if (!sub) return sub.error();
   if (*sub == nullptr) return {};
-  if (Status taken = TakeString(**sub, "name", into.name); !taken) return taken;
+  if (Status taken = TakeLine(**sub, "name", into.name); !taken) return taken;
   into.name_place = (*sub)->PlaceOf("name").Text();
   for (const std::string& name : (*sub)->Keys()) {
     if (name == "name") continue;
@@ -94,23 +38,8 @@ Status TakeRule(Table& table, std::string_view key, RuleLayer& into) {
   return {};
 }
 
-Status TakeShape(Table& table, JobLayer& layer) {
-  auto sub = table.OptionalSub("shape");
-  if (!sub) return sub.error();
-  if (*sub == nullptr) return {};
-  layer.shape.emplace();
-  layer.shape_place = table.PlaceOf("shape").Text();
-  for (const std::string& letter : (*sub)->Keys()) {
-    auto extent = (*sub)->Integer(letter, 1, std::int64_t{1} << 32);
-    if (!extent) return extent.error();
-    layer.shape->push_back({letter, *extent});
-  }
-  return {};
-}
-
 Status TakeWords(Table& table, JobLayer& layer) {
   std::optional<std::string> dtype;
-  std::optional<std::string> instrument;
   std::vector<std::string> dtypes;
   constexpr DType kDTypes[] = {DType::kF32, DType::kF64, DType::kI32, DType::kU32};
   for (const DType known : kDTypes) dtypes.emplace_back(Name(known));
@@ -118,11 +47,7 @@ Status TakeWords(Table& table, JobLayer& layer) {
   for (const DType known : kDTypes) {
     if (dtype == Name(known)) layer.dtype = known;
   }
-  const std::vector<std::string> instruments = {"cpu_time", "wall_time", "event_span",
-                                                "kernel_time", "graph_time"};
-  if (Status taken = TakeChoice(table, "instrument", instruments, instrument); !taken) return taken;
-  if (instrument) layer.instrument = ParseInstrument(*instrument);
-  return {};
+  return TakeInstrument(table, layer.instrument);
 }
 
 Status TakeDevices(Table& table, const std::string& folder, JobLayer& layer) {
@@ -134,35 +59,17 @@ Status TakeDevices(Table& table, const std::string& folder, JobLayer& layer) {
                  ": devices is empty; [\"any\"] means every one there is"};
   }
   for (std::string& device : **devices) {
-    constexpr std::string_view kReplay = "replay:";
     if (!IsLine(device)) {
       return Error{table.PlaceOf("devices").Text() +
                    ": devices holds an empty name, or more than a line"};
     }
-    if (!device.starts_with(kReplay)) continue;
-    const std::string file = device.substr(kReplay.size());
-    if (file.empty()) {
+    if (device == "replay:") {
       return Error{table.PlaceOf("devices").Text() +
                    ": 'replay:' names no file; replay:FILE is wanted"};
     }
-    device =
-        std::string(kReplay) + (std::filesystem::path(folder) / file).lexically_normal().string();
+    device = DeviceFrom(folder, device);
   }
   layer.devices = std::move(**devices);
-  return {};
-}
-
-Status TakeStart(Table& table, JobLayer& layer) {
-  auto sub = table.OptionalSub("start");
-  if (!sub) return sub.error();
-  if (*sub == nullptr) return {};
-  for (const std::string& knob : (*sub)->Keys()) {
-    auto node = (*sub)->OptionalNode(knob);
-    if (!node) return node.error();
-    auto value = ToKnobValue(**node);
-    if (!value) return value.error();
-    layer.start.push_back({knob, *std::move(value), (*sub)->PlaceOf(knob).Text()});
-  }
   return {};
 }
 
@@ -200,19 +107,11 @@ void LayRule(const RuleLayer& over, std::string& name, Parameters& parameters) {
 
 }  // namespace
 
-bool IsFileStem(const std::string& text) {
-  return !text.empty() && text.size() <= 64 && text[0] != '-' &&
-         std::all_of(text.begin(), text.end(), [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                  c == '_' || c == '-';
-         });
-}
-
 Result<JobLayer> ReadLayer(Table& table, LayerKind kind, const std::string& folder) {
   JobLayer layer;
   layer.place = table.place().Text();
   if (kind == LayerKind::kTrack) {
-    if (Status taken = TakeString(table, "label", layer.label); !taken) return taken.error();
+    if (Status taken = TakeLine(table, "label", layer.label); !taken) return taken.error();
     if (Status taken = TakeChoice(table, "backend", {"best", "host", "cuda"}, layer.backend);
         !taken) {
       return taken.error();
@@ -223,17 +122,18 @@ Result<JobLayer> ReadLayer(Table& table, LayerKind kind, const std::string& fold
   if (layer.operation) layer.operation_place = table.PlaceOf("operation").Text();
   if (Status taken = TakeName(table, "structure", layer.structure); !taken) return taken.error();
   if (Status taken = TakeWords(table, layer); !taken) return taken.error();
-  if (Status taken = TakeShape(table, layer); !taken) return taken.error();
-  if (Status taken = TakeInteger(table, "warmup", 0, 1'000'000, layer.warmup); !taken)
+  if (Status taken = TakeShape(table, layer.shape); !taken) return taken.error();
+  if (layer.shape) layer.shape_place = table.PlaceOf("shape").Text();
+  if (Status taken = TakeInteger(table, "warmup", 0, kMostCalls, layer.warmup); !taken)
     return taken.error();
-  if (Status taken = TakeInteger(table, "iterations", 1, 1'000'000, layer.iterations); !taken) {
+  if (Status taken = TakeInteger(table, "iterations", 1, kMostCalls, layer.iterations); !taken) {
     return taken.error();
   }
   if (Status taken = TakeInteger(table, "seed", 0, kMost64, layer.seed); !taken)
     return taken.error();
   if (Status taken = TakeRule(table, "policy", layer.policy); !taken) return taken.error();
   if (Status taken = TakeRule(table, "proposer", layer.proposer); !taken) return taken.error();
-  if (Status taken = TakeStart(table, layer); !taken) return taken.error();
+  if (Status taken = TakeKnobs(table, "start", layer.start); !taken) return taken.error();
   if (Status taken = TakeLimits(table, layer); !taken) return taken.error();
   auto confirm = table.OptionalBool("confirm");
   if (!confirm) return confirm.error();

@@ -43,9 +43,6 @@ struct JobLayer {
   std::string operation_place, shape_place;  // of the keys, where they are given
 };
 
-// Letters, digits, '_' and '-', 64 at most: what may name a file or folder, on every system.
-bool IsFileStem(const std::string& text);
-
 // Which table is read: the job's own and a [[track]] say everything; a [host] or [cuda] table
 // within them says neither what the track is called nor where it runs.
 enum class LayerKind { kTrack, kBackend };

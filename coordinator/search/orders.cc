@@ -33,25 +33,6 @@ void AddArm(Order& order, const BuiltArm& built) {
   order.arms.push_back(std::move(arm));
 }
 
-Status AddArm(Order& order, const Workshop& workshop, ArmRole role,
-              const Configuration& configuration) {
-  BuiltArm built;
-  built.arm.role = role;
-  built.arm.label = Name(role);
-  built.arm.configuration = configuration;
-  if (!workshop.structure->source.empty()) {
-    auto source = Render(*workshop.operation, *workshop.structure, *workshop.space, configuration);
-    if (!source) return source.error();
-    built.source = *std::move(source);
-    auto all = LaunchesOf(*workshop.operation, *workshop.structure, *workshop.space, configuration);
-    if (!all) return all.error();
-    built.arm.launches = std::move(all->launches);
-    built.arm.scratch = std::move(all->scratch);
-  }
-  AddArm(order, built);
-  return {};
-}
-
 // Arms 0 and 1 are what is compared; the others come after them in every round.
 std::vector<RoundPlan> ConfirmRounds(std::uint32_t arms) {
   std::vector<RoundPlan> rounds;
@@ -111,6 +92,25 @@ Beside BesideFrom(const OrderPlan& plan, const Report& report, std::size_t incum
 
 }  // namespace
 
+Status AddConfigured(Order& order, const Workshop& workshop, ArmRole role,
+                     const Configuration& configuration) {
+  BuiltArm built;
+  built.arm.role = role;
+  built.arm.label = Name(role);
+  built.arm.configuration = configuration;
+  if (!workshop.structure->source.empty()) {
+    auto source = Render(*workshop.operation, *workshop.structure, *workshop.space, configuration);
+    if (!source) return source.error();
+    built.source = *std::move(source);
+    auto all = LaunchesOf(*workshop.operation, *workshop.structure, *workshop.space, configuration);
+    if (!all) return all.error();
+    built.arm.launches = std::move(all->launches);
+    built.arm.scratch = std::move(all->scratch);
+  }
+  AddArm(order, built);
+  return {};
+}
+
 Result<Order> MeasureOrder(const Workshop& workshop, const Track& track, Attempt attempt,
                            bool fresh_process) {
   CHECK(track.generation && track.generation->proposed.violations.empty());
@@ -122,11 +122,12 @@ Result<Order> MeasureOrder(const Workshop& workshop, const Track& track, Attempt
   order.attempt = attempt;
   order.batch = static_cast<std::uint32_t>(open.reports.size());
   order.fresh_process = fresh_process;
-  if (Status added = AddArm(order, workshop, ArmRole::kCandidate, open.proposed.candidate);
+  if (Status added = AddConfigured(order, workshop, ArmRole::kCandidate, open.proposed.candidate);
       !added) {
     return added.error();
   }
-  if (Status added = AddArm(order, workshop, ArmRole::kIncumbent, track.state.incumbent); !added) {
+  if (Status added = AddConfigured(order, workshop, ArmRole::kIncumbent, track.state.incumbent);
+      !added) {
     return added.error();
   }
   order.rounds = MeasurePlan(workshop, track.state.spec, order.generation, order.batch).rounds;
@@ -159,12 +160,13 @@ Result<Order> ConfirmOrder(const Workshop& workshop, const Track& track, Attempt
   order.attempt = attempt;
   order.batch = open ? static_cast<std::uint32_t>(open->reports.size()) : 0;
   order.fresh_process = true;
-  if (Status added = AddArm(order, workshop, ArmRole::kIncumbent, track.state.incumbent); !added) {
+  if (Status added = AddConfigured(order, workshop, ArmRole::kIncumbent, track.state.incumbent);
+      !added) {
     return added.error();
   }
   if (beside) {
     if (StartIsBeside(workshop, track)) {
-      Status added = AddArm(order, workshop, ArmRole::kStart, track.state.spec.start);
+      Status added = AddConfigured(order, workshop, ArmRole::kStart, track.state.spec.start);
       if (!added) return added.error();
     }
     for (const BuiltArm& rival : workshop.rivals) AddArm(order, rival);

@@ -56,6 +56,11 @@ OrderPlan MeasurePlan(const Workshop& workshop, const TrackSpec& spec, Generatio
 // no source.
 OrderPlan ConfirmPlan(const Workshop& workshop, const Track& track, bool beside);
 
+// Adds a configuration of the track's structure as an arm, with its source where the structure has
+// one, labelled by its role. Errors: the template's.
+Status AddConfigured(Order& order, const Workshop& workshop, ArmRole role,
+                     const Configuration& configuration);
+
 // The order of the next batch of a generation that is open.
 Result<Order> MeasureOrder(const Workshop& workshop, const Track& track, Attempt attempt,
                            bool fresh_process);

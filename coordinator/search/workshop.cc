@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "coordinator/search/orders.h"
-#include "coordinator/search/seed.h"
+#include "coordinator/search/problem.h"
 #include "kernels/render.h"
 
 namespace pawl {
@@ -99,34 +99,18 @@ Result<std::vector<BuiltArm>> RivalArms(const Operation& operation, const Backen
 
 Result<Order> MakeBase(const TrackSpec& spec, const Operation& operation, const Backend& backend,
                        const Structure& structure) {
-  Order base;
-  base.backend = spec.backend;
-  base.operation = spec.operation;
+  ProblemTerms terms;
+  terms.seed = spec.seed;
+  terms.timing.instrument = spec.instrument;
+  terms.timing.warmup = spec.warmup;
+  terms.timing.iterations = spec.iterations;
+  terms.deadlines = spec.deadlines;
+  terms.with_sources = !structure.source.empty();
+  auto over = OrderOver(operation, backend, spec.shape, terms);
+  if (!over) return over.error();
+  Order base = *std::move(over);
   base.device_model = spec.device_model;
-  base.scalars = spec.shape;
-  auto buffers = BuffersAt(operation, spec.shape);
-  if (!buffers) return buffers.error();
-  base.buffers = *std::move(buffers);
   base.build_options = structure.build_options;
-  base.check.rtol = operation.rtol;
-  base.check.atol = operation.atol;
-  base.check.hidden_seed = SeedFor(spec.seed, "hidden input");
-  if (!structure.source.empty()) {
-    auto reference = ReferenceSource(operation);
-    if (!reference) return reference.error();
-    base.check.reference = 0;
-    base.sources.push_back(*std::move(reference));
-    base.headers = HeadersOf(operation, backend);
-  }
-  base.input_seeds = {SeedFor(spec.seed, "input", 0), SeedFor(spec.seed, "input", 1)};
-  base.timing.instrument = spec.instrument;
-  base.timing.warmup = spec.warmup;
-  base.timing.iterations = spec.iterations;
-  auto flops = FlopsAt(operation, spec.shape);
-  if (!flops) return flops.error();
-  auto bytes = BytesAt(operation, spec.shape);
-  if (!bytes) return bytes.error();
-  base.deadlines = DeadlinesFor(spec.deadlines, *flops, *bytes, base.timing);
   auto committed = CommittedArm(spec, operation, backend, structure);
   if (!committed) return committed.error();
   if (committed->source) {

@@ -1,4 +1,4 @@
-// What an audit lists, whom it asks, and what it makes of the answers.
+// What an audit lists, what it asks, and what it makes of the answers.
 
 #include "coordinator/search/audit.h"
 
@@ -16,9 +16,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-const PeerId kOne = "peer one";
-const PeerId kTwo = "peer two";
-
 AuditRequest AtN(std::int64_t n) {
   AuditRequest request;
   request.backend = "host";
@@ -32,61 +29,20 @@ AuditPlan PlanOf(const AuditRequest& request) {
   return *std::move(plan);
 }
 
-Audit MakeAudit(std::size_t items) {
-  AuditPlan plan = PlanOf(AtN(64));
-  plan.items.resize(items);
-  return Audit(std::move(plan), LedgerId(std::string(32, 'a')));
-}
-
-Hello HelloOf(const std::string& name) {
-  Hello hello;
-  hello.worker = WorkerId(name);
-  hello.boot = BootId("boot");
-  hello.device = fakes::Bench();
-  return hello;
-}
-
-// The orders among what was sent to a peer.
-std::vector<Order> Granted(const AuditEffects& effects, const PeerId& peer) {
-  std::vector<Order> orders;
-  for (const Outgoing& outgoing : effects.send) {
-    const auto* grant = std::get_if<Grant>(&outgoing.message);
-    if (grant != nullptr && outgoing.peer == peer) orders.push_back(grant->order);
+// The errand of the first item, answered.
+ErrandResult Answered(OutcomeKind kind, const std::string& detail, std::uint64_t elements) {
+  ErrandResult result;
+  result.item = 4;
+  result.report.emplace();
+  result.report->outcome = {kind, std::nullopt, detail};
+  if (elements > 0) {
+    CheckFacts check;
+    check.elements = elements;
+    result.report->checks = {check};
   }
-  return orders;
-}
-
-template <typename T>
-std::size_t Count(const AuditEffects& effects) {
-  std::size_t count = 0;
-  for (const Outgoing& outgoing : effects.send) {
-    if (std::holds_alternative<T>(outgoing.message)) ++count;
-  }
-  return count;
-}
-
-Report Checked(const Order& order) {
-  Report report;
-  report.kind = OrderKind::kAudit;
-  report.track = order.track;
-  report.generation = order.generation;
-  report.attempt = order.attempt;
-  report.order = Sha256(EncodeOrder(order));
-  report.worker = WorkerId("one");
-  report.arms = {order.arms[0].role};
-  CheckFacts check;
-  check.arm = order.arms[0].role;
-  check.passed = true;
-  check.elements = 64;
-  report.checks = {check};
-  return report;
-}
-
-Report Failed(const Order& order, OutcomeKind kind, const std::string& detail) {
-  Report report = Checked(order);
-  report.checks.clear();
-  report.outcome = {kind, order.arms[0].role, detail};
-  return report;
+  result.report->build_seconds = 1;
+  result.report->check_seconds = 0.5;
+  return result;
 }
 
 TEST(AuditPlan, ListsCommittedAndEveryValidDistinctConfiguration) {
@@ -163,102 +119,46 @@ TEST(PairwiseSample, ShowsEveryPairOfValuesAndIsTheSameForASeed) {
   EXPECT_EQ(PairwiseSample(list, 1000, 7), list);
 }
 
-TEST(Audit, GrantsAsManyAsAWorkerTakesAndDrainsWhenAllIsAnswered) {
-  Audit audit = MakeAudit(3);
-  AuditEffects effects = audit.OnMessage(kOne, HelloOf("one"), 0);
-  EXPECT_EQ(Count<Welcome>(effects), 1U);
-  effects = audit.OnMessage(kOne, Ready{2}, 0);
-  std::vector<Order> held = Granted(effects, kOne);
-  ASSERT_THAT(held, SizeIs(2));
-  effects = audit.OnMessage(kOne, ReportMessage{Checked(held[0])}, 1);
-  EXPECT_EQ(Count<Ack>(effects), 1U);
-  ASSERT_THAT(effects.results, SizeIs(1));
-  EXPECT_TRUE(effects.results[0].passed);
-  EXPECT_EQ(effects.results[0].item, 0U);
-  const std::vector<Order> third = Granted(effects, kOne);
-  ASSERT_THAT(third, SizeIs(1));
-  effects = audit.OnMessage(
-      kOne, ReportMessage{Failed(held[1], OutcomeKind::kWrongOutput, "C[0] is 1")}, 2);
-  ASSERT_THAT(effects.results, SizeIs(1));
-  EXPECT_FALSE(effects.results[0].passed);
-  EXPECT_EQ(effects.results[0].why, "wrong_output: C[0] is 1");
-  EXPECT_FALSE(audit.Done());
-  effects = audit.OnMessage(kOne, ReportMessage{Checked(third[0])}, 3);
-  EXPECT_TRUE(audit.Done());
-  EXPECT_EQ(Count<Drain>(effects), 1U);
+TEST(AuditErrands, AreThePlansItemsForWorkersOfItsBackend) {
+  const AuditPlan plan = PlanOf(AtN(64));
+  const ErrandList list = AuditErrands(plan);
+  EXPECT_EQ(list.kind, OrderKind::kAudit);
+  EXPECT_EQ(list.count, plan.items.size());
+  DeviceFacts device = fakes::Bench();
+  EXPECT_EQ(list.why_not(device), std::nullopt);
+  const Result<Order> order = list.make(3, Attempt(1), device);
+  ASSERT_TRUE(order) << order.error().message;
+  EXPECT_EQ(*order, *AuditOrder(plan, 3, Attempt(1)));
+  device.backend = "cuda";
+  EXPECT_THAT(list.why_not(device).value_or(""), HasSubstr("the audit is of backend host"));
 }
 
-TEST(Audit, TakesAnAnswerOnceAndNoneThatComparedNothing) {
-  Audit audit = MakeAudit(2);
-  audit.OnMessage(kOne, HelloOf("one"), 0);
-  const std::vector<Order> held = Granted(audit.OnMessage(kOne, Ready{1}, 0), kOne);
-  Report nothing = Checked(held[0]);
-  nothing.checks.clear();
-  AuditEffects effects = audit.OnMessage(kOne, ReportMessage{nothing}, 1);
-  ASSERT_THAT(effects.results, SizeIs(1));
-  EXPECT_EQ(effects.results[0].why, "nothing was compared");
-  effects = audit.OnMessage(kOne, ReportMessage{nothing}, 2);
-  EXPECT_EQ(Count<Ack>(effects), 1U) << "so that the worker drops it";
-  EXPECT_THAT(effects.results, IsEmpty());
-  Report foreign = nothing;
-  foreign.generation = Generation(99);
-  effects = audit.OnMessage(kOne, ReportMessage{foreign}, 3);
-  EXPECT_EQ(Count<RejectMessage>(effects), 1U);
+TEST(JudgeAudit, PassesWhatWasComparedAndRight) {
+  const AuditResult right = JudgeAudit(Answered(OutcomeKind::kMeasured, "", 64));
+  EXPECT_TRUE(right.passed);
+  EXPECT_EQ(right.item, 4U);
+  EXPECT_EQ(right.elements, 64U);
+  EXPECT_EQ(right.seconds, 1.5);
+  EXPECT_EQ(right.why, "");
+  const AuditResult nothing = JudgeAudit(Answered(OutcomeKind::kMeasured, "", 0));
+  EXPECT_FALSE(nothing.passed);
+  EXPECT_EQ(nothing.why, "nothing was compared");
+  const AuditResult wrong = JudgeAudit(Answered(OutcomeKind::kWrongOutput, "C[0] is 1", 64));
+  EXPECT_FALSE(wrong.passed);
+  EXPECT_EQ(wrong.why, "wrong_output: C[0] is 1");
 }
 
-TEST(Audit, AsksAnotherWorkerForWhatALostOneHeld) {
-  Audit audit = MakeAudit(1);
-  audit.OnMessage(kOne, HelloOf("one"), 0);
-  ASSERT_THAT(Granted(audit.OnMessage(kOne, Ready{1}, 0), kOne), SizeIs(1));
-  audit.OnMessage(kTwo, HelloOf("two"), Audit::kLostMs);
-  EXPECT_THAT(Granted(audit.OnMessage(kTwo, Ready{1}, Audit::kLostMs), kTwo), IsEmpty());
-  const std::vector<Order> again = Granted(audit.OnTick(Audit::kLostMs + 1), kTwo);
-  ASSERT_THAT(again, SizeIs(1));
-  EXPECT_EQ(again[0].attempt, Attempt(2));
-  EXPECT_EQ(audit.workers(), 1U);
-  const AuditEffects effects =
-      audit.OnMessage(kTwo, ReportMessage{Checked(again[0])}, Audit::kLostMs + 2);
-  ASSERT_THAT(effects.results, SizeIs(1));
-  EXPECT_TRUE(audit.Done());
-}
-
-TEST(Audit, GivesUpOnWhatNoTryCouldCheck) {
-  Audit audit = MakeAudit(1);
-  audit.OnMessage(kOne, HelloOf("one"), 0);
-  std::vector<Order> held = Granted(audit.OnMessage(kOne, Ready{1}, 0), kOne);
-  AuditEffects effects;
-  for (int i = 0; i < 3; ++i) {
-    ASSERT_THAT(held, SizeIs(1));
-    effects = audit.OnMessage(
-        kOne, ReportMessage{Failed(held[0], OutcomeKind::kDeviceFault, "no compiler")}, i);
-    held = Granted(effects, kOne);
-  }
-  ASSERT_THAT(effects.results, SizeIs(1));
-  EXPECT_FALSE(effects.results[0].passed);
-  EXPECT_EQ(effects.results[0].why, "could not be checked in 3 tries: no compiler");
-  EXPECT_TRUE(audit.Done());
-}
-
-TEST(Audit, RefusesWorkersOfAnotherBackend) {
-  Audit audit = MakeAudit(1);
-  Hello hello = HelloOf("one");
-  hello.device.backend = "cuda";
-  const AuditEffects effects = audit.OnMessage(kOne, hello, 0);
-  EXPECT_EQ(Count<Refuse>(effects), 1U);
-  EXPECT_EQ(audit.workers(), 0U);
-  EXPECT_THAT(effects.notes, SizeIs(1));
-}
-
-TEST(Audit, TellsAWorkerWhichOfWhatItHoldsIsNotAsked) {
-  Audit audit = MakeAudit(1);
-  audit.OnMessage(kOne, HelloOf("one"), 0);
-  const std::vector<Order> held = Granted(audit.OnMessage(kOne, Ready{1}, 0), kOne);
-  const LeaseKey mine = fakes::KeyOf(held[0]);
-  LeaseKey other = mine;
-  other.attempt = Attempt(7);
-  const AuditEffects effects = audit.OnMessage(kOne, Beat{{mine, other}, 0, true}, 1);
-  ASSERT_THAT(effects.send, SizeIs(1));
-  EXPECT_EQ(std::get<BeatAck>(effects.send[0].message).unknown, std::vector<LeaseKey>{other});
+TEST(JudgeAudit, WhatCouldNotBeAnsweredHasNotPassed) {
+  ErrandResult fault = Answered(OutcomeKind::kDeviceFault, "no compiler", 0);
+  fault.why = "could not be answered in 3 tries: no compiler";
+  const AuditResult audited = JudgeAudit(fault);
+  EXPECT_FALSE(audited.passed);
+  EXPECT_EQ(audited.why, fault.why);
+  EXPECT_EQ(audited.outcome.kind, OutcomeKind::kDeviceFault);
+  ErrandResult unmade;
+  unmade.why = "the template does not render";
+  EXPECT_FALSE(JudgeAudit(unmade).passed);
+  EXPECT_EQ(JudgeAudit(unmade).why, unmade.why);
 }
 
 }  // namespace

@@ -1,0 +1,196 @@
+// pawl capture TRACK: a track's arms by the second instrument, for the record.
+
+#include <time.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "coordinator/commands/command.h"
+#include "coordinator/commands/device_choice.h"
+#include "coordinator/report/generation.h"
+#include "coordinator/report/sitting_file.h"
+#include "coordinator/search/capture.h"
+#include "coordinator/search/timed_arms.h"
+#include "coordinator/service/errand_session.h"
+#include "coordinator/service/kept_files.h"
+
+namespace pawl {
+namespace {
+
+struct CaptureOptions {
+  std::string track;
+  std::vector<std::string> arms;
+  std::string ledger;
+  std::string device;
+  std::string out;
+  bool json = false;
+};
+
+// What the ledger says of it, read before anything is measured.
+struct Captured {
+  std::string folder;
+  LedgerId ledger;
+  TrackId track;
+  TrackState state;
+  Workshop workshop;
+  std::vector<CaptureArm> arms;
+};
+
+Result<CaptureArm> ArmNamed(const std::string& name, const Ledger& ledger,
+                            const TrackState& state) {
+  if (name == "committed") return CaptureArm{ArmRole::kCommitted, name, {}};
+  if (name == "incumbent") return CaptureArm{ArmRole::kIncumbent, name, state.incumbent};
+  if (name == "start") return CaptureArm{ArmRole::kStart, name, state.spec.start};
+  std::uint32_t number = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  if (error != std::errc() || end != name.data() + name.size() || number == 0) {
+    return Error{"--arm: '" + name +
+                 "' is no arm; committed, incumbent, start or the number of a generation is "
+                 "wanted"};
+  }
+  auto candidate = LoadCandidate(ledger, state.id, Generation(number));
+  if (!candidate) return Error{"--arm: " + candidate.error().message};
+  return CaptureArm{ArmRole::kCandidate, "generation " + std::to_string(number),
+                    *std::move(candidate)};
+}
+
+Result<std::vector<CaptureArm>> ArmsOf(std::vector<std::string> names, const Ledger& ledger,
+                                       const TrackState& state) {
+  if (names.empty()) {
+    names = {"committed", "incumbent"};
+    if (state.incumbent != state.spec.start) names.push_back("start");
+  }
+  if (names.size() > kMostCaptureArms) {
+    return Error{"--arm: " + std::to_string(names.size()) + " arms; at most " +
+                 std::to_string(kMostCaptureArms) + " are taken"};
+  }
+  std::vector<CaptureArm> arms;
+  for (const std::string& name : names) {
+    auto arm = ArmNamed(name, ledger, state);
+    if (!arm) return arm.error();
+    for (const CaptureArm& other : arms) {
+      if (other.label == arm->label) return Error{"--arm: '" + name + "' is named twice"};
+    }
+    arms.push_back(*std::move(arm));
+  }
+  return arms;
+}
+
+Result<Captured> ReadCaptured(const CaptureOptions& options, int& code) {
+  code = kExitCannotRun;
+  auto folder = FindLedger(options.ledger);
+  if (!folder) return folder.error();
+  auto opened = ReadLedger(*folder);
+  if (!opened) return opened.error();
+  const auto id = FindTrack(opened->tracks, options.track);
+  code = kExitUsage;
+  if (!id) return id.error();
+  Captured captured;
+  captured.folder = *folder;
+  captured.ledger = opened->ledger->id();
+  captured.track = *id;
+  captured.state = opened->tracks.at(*id).state;
+  auto arms = ArmsOf(options.arms, *opened->ledger, captured.state);
+  if (!arms) return arms.error();
+  captured.arms = *std::move(arms);
+  code = kExitCannotRun;
+  auto operation = PackageOf(*opened->ledger, captured.state.spec);
+  if (!operation) return operation.error();
+  auto workshop = MakeWorkshop(captured.state.spec, *operation);
+  if (!workshop) return workshop.error();
+  captured.workshop = *std::move(workshop);
+  return captured;
+}
+
+std::int64_t UnixMs() {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<std::int64_t>(now.tv_sec) * 1'000 + now.tv_nsec / 1'000'000;
+}
+
+// Judges the sitting among its peers, keeps and prints it. Gives the exit code.
+int Record(const CaptureOptions& options, const Captured& captured, const ErrandResult& result) {
+  const SittingRecord record{captured.ledger, captured.track, captured.state.spec, UnixMs(),
+                             result};
+  const std::string folder = options.out.empty() ? captured.folder + "/captures" : options.out;
+  const std::string stem = "track-" + std::to_string(captured.track.value) + "-sitting-";
+  const auto kept = ReadKept(folder, stem, ".json");
+  if (!kept) return Fail(kept.error().message);
+  std::vector<Sitting> earlier;
+  for (const KeptFile& file : *kept) {
+    if (auto sitting = ReadSitting(file.name, file.text)) earlier.push_back(*std::move(sitting));
+  }
+  const Sitting sitting = SittingOf(record);
+  const SittingVerdict verdict = JudgeSitting(sitting, earlier);
+  const std::vector<std::string> slow_earlier = SlowEarlier(sitting, earlier);
+  nlohmann::json json = SittingJson(record, verdict, slow_earlier);
+  const auto name = Keep(folder, stem, ".json", json.dump(1) + "\n");
+  if (!name) return Fail(name.error().message);
+  const std::string file = folder + "/" + *name;
+  if (options.json) {
+    json["file"] = file;
+    std::printf("%s\n", json.dump().c_str());
+  } else {
+    const bool colour = ColourWanted(STDOUT_FILENO);
+    std::printf("%sfile        %s\n", SittingText(record, verdict, slow_earlier, colour).c_str(),
+                file.c_str());
+  }
+  if (!result.answered()) return Fail("track " + options.track + ": " + result.why);
+  return WhyNotTimed(*result.order, *result.report) ? kExitWrong : kExitDone;
+}
+
+int RunCapture(const CaptureOptions& options) {
+  int code = kExitDone;
+  const auto captured = ReadCaptured(options, code);
+  if (!captured) return Fail(captured.error().message, code);
+  const TrackSpec& spec = captured->state.spec;
+  const auto device = DeviceOfTrack(spec, options.device);
+  if (!device) return Fail(device.error().message);
+  auto session = ErrandSession::Open({*device, 1, captured->folder + "/worker"});
+  if (!session) return Fail(session.error().message);
+  Errands errands(CaptureErrands(captured->workshop, spec, captured->arms), ErrandSession::NewId());
+  std::optional<ErrandResult> result;
+  const auto end = (*session)->Run(
+      errands, [&](const ErrandResult& answer) { result = answer; }, [] {});
+  if (!end) return Fail(end.error().message);
+  if (*end == SessionEnd::kInterrupted || !result) return kExitInterrupted;
+  // Only what says something of the arms is kept; a throttled device does.
+  const bool telling = result->answered() ||
+                       (result->report && result->report->outcome.kind == OutcomeKind::kThrottled);
+  if (!telling) {
+    return Fail("track " + options.track + ", device '" + *device + "': " + result->why);
+  }
+  return Record(options, *captured, *result);
+}
+
+}  // namespace
+
+void AddCapture(CLI::App& app, int& code) {
+  auto options = std::make_shared<CaptureOptions>();
+  CLI::App* command = app.add_subcommand(
+      "capture", "measure a track's arms by the second instrument, and keep what it says");
+  command->add_option("TRACK", options->track, "number, or start of the label")
+      ->required()
+      ->check(NotEmpty());
+  command
+      ->add_option("--arm", options->arms,
+                   "committed, incumbent, start or the number of a generation; may be repeated "
+                   "(default: committed, incumbent, and start where it is another)")
+      ->allow_extra_args(false)
+      ->check(NotEmpty());
+  command->add_option("--ledger", options->ledger, "folder of the ledger")->check(NotEmpty());
+  command
+      ->add_option("--device", options->device,
+                   "device, as `pawl devices` names it, or replay:FILE")
+      ->check(NotEmpty());
+  command
+      ->add_option("--out", options->out,
+                   "folder of the sittings' files (default: captures in the ledger's folder)")
+      ->check(NotEmpty());
+  command->add_flag("--json", options->json, "one JSON object a line");
+  command->callback([options, &code] { code = RunCapture(*options); });
+}
+
+}  // namespace pawl

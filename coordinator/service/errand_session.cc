@@ -1,0 +1,160 @@
+#include "coordinator/service/errand_session.h"
+
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "coordinator/service/service.h"
+#include "schema/digest.h"
+
+namespace pawl {
+namespace {
+
+constexpr std::int64_t kTurnMs = 200;
+constexpr std::int64_t kSeeOffMs = 2'000;  // for the last acknowledgements to be read
+constexpr std::size_t kMostAtOnce = 64;
+
+}  // namespace
+
+// A folder of the session's own, gone with it.
+class ErrandSession::Folder {
+ public:
+  static Result<std::unique_ptr<Folder>> Make() {
+    std::error_code failed;
+    std::string path =
+        (std::filesystem::temp_directory_path(failed) / "pawl-errands-XXXXXX").string();
+    if (failed || ::mkdtemp(path.data()) == nullptr) {
+      return Error{"cannot make a folder in the folder for temporary files"};
+    }
+    return std::unique_ptr<Folder>(new Folder(path));
+  }
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  explicit Folder(std::string path) : path_(std::move(path)) {}
+  const std::string path_;
+};
+
+LedgerId ErrandSession::NewId() {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  const std::string text = std::to_string(now.tv_sec) + "." + std::to_string(now.tv_nsec) + " " +
+                           std::to_string(Service::NowMs()) + " " + std::to_string(::getpid());
+  return LedgerId(Sha256("errands " + text).Hex().substr(0, 32));
+}
+
+Result<std::unique_ptr<ErrandSession>> ErrandSession::Open(const ErrandOptions& options) {
+  const std::string program = WorkerProgram();
+  if (::access(program.c_str(), X_OK) != 0) {
+    return Error{"cannot run " + program + ": " + std::strerror(errno) +
+                 "; it belongs beside pawl"};
+  }
+  std::unique_ptr<ErrandSession> session(new ErrandSession());
+  auto folder = Folder::Make();
+  if (!folder) return folder.error();
+  session->folder_ = *std::move(folder);
+  const std::string own = session->folder_->path();
+  const std::string state = options.state.empty() ? own : options.state;
+  std::error_code failed;
+  std::filesystem::create_directories(state, failed);
+  if (failed) return Error{"cannot make " + state + ": " + failed.message()};
+  auto hub = Hub::Bind("ipc://" + own + "/socket");
+  if (!hub) return hub.error();
+  session->hub_ = *std::move(hub);
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  ::sigprocmask(SIG_BLOCK, &signals, nullptr);
+  session->signal_fd_ = ::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
+  if (session->signal_fd_ < 0) return Error{std::string("signalfd: ") + std::strerror(errno)};
+  for (std::uint32_t slot = 0; slot < options.workers; ++slot) {
+    WorkerCommand command{program,        session->hub_->endpoint(),
+                          options.device, slot,
+                          state,          state + "/worker-" + std::to_string(slot) + ".log"};
+    session->workers_.push_back(std::make_unique<WorkerProcess>(std::move(command)));
+    if (Status started = session->workers_.back()->Start(); !started) return started.error();
+  }
+  return session;
+}
+
+ErrandSession::~ErrandSession() {
+  for (const auto& worker : workers_) worker->Terminate();
+  workers_.clear();
+  if (signal_fd_ >= 0) ::close(signal_fd_);
+}
+
+bool ErrandSession::Signalled() {
+  signalfd_siginfo info;
+  return ::read(signal_fd_, &info, sizeof info) == static_cast<ssize_t>(sizeof info);
+}
+
+void ErrandSession::Turn(Errands& errands, std::int64_t timeout_ms,
+                         const std::function<void(const ErrandResult&)>& on_result) {
+  const auto carry_out = [&](const ErrandEffects& effects) {
+    for (const Outgoing& outgoing : effects.send) hub_->Send(outgoing);
+    for (const ErrandResult& result : effects.results) on_result(result);
+    if (!effects.notes.empty()) note_ = effects.notes.back();
+  };
+  for (const Received& received : hub_->Receive(timeout_ms, kMostAtOnce, signal_fd_)) {
+    if (!received.message) {
+      carry_out(errands.OnUndecodable(received.peer, received.message.error().message,
+                                      received.other_version));
+      continue;
+    }
+    carry_out(errands.OnMessage(received.peer, *received.message, Service::NowMs()));
+  }
+  carry_out(errands.OnTick(Service::NowMs()));
+}
+
+// Workers that have read what was acknowledged leave nothing in their spool.
+void ErrandSession::SeeOff(Errands& errands) {
+  const std::int64_t until = Service::NowMs() + kSeeOffMs;
+  for (const auto& worker : workers_) worker->Terminate();
+  const auto any_left = [&] {
+    return std::any_of(workers_.begin(), workers_.end(),
+                       [](const auto& worker) { return worker->Running() && !worker->Ended(); });
+  };
+  while (any_left() && Service::NowMs() < until) {
+    Turn(errands, kTurnMs / 10, [](const ErrandResult&) {});
+    for (const auto& worker : workers_) static_cast<void>(worker->Tend(Service::NowMs()));
+  }
+}
+
+Result<SessionEnd> ErrandSession::Run(Errands& errands,
+                                      const std::function<void(const ErrandResult&)>& on_result,
+                                      const std::function<void()>& on_turn) {
+  while (!errands.Done()) {
+    Turn(errands, kTurnMs, on_result);
+    if (Signalled()) return SessionEnd::kInterrupted;
+    if (errands.Done()) break;
+    Status problem;
+    bool any_left = false;
+    for (const auto& worker : workers_) {
+      if (Status tended = worker->Tend(Service::NowMs()); !tended) problem = tended;
+      any_left = any_left || !worker->Ended();
+    }
+    if (!any_left) {
+      return Error{!note_.empty() ? note_
+                   : problem      ? std::string("no worker is left")
+                                  : problem.error().message};
+    }
+    on_turn();
+  }
+  SeeOff(errands);
+  return SessionEnd::kDone;
+}
+
+}  // namespace pawl

@@ -1,0 +1,58 @@
+#pragma once
+// Errands with workers of their own on this machine: what `pawl audit`, `pawl measure` and
+// `pawl capture` are made of. Ctrl-C (SIGINT) or SIGTERM ends it; nothing is lost but what was
+// under way.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "coordinator/search/errands.h"
+#include "coordinator/service/hub.h"
+#include "coordinator/service/session.h"
+#include "coordinator/service/worker_process.h"
+#include "schema/result.h"
+
+namespace pawl {
+
+struct ErrandOptions {
+  std::string device;         // as OpenDevice takes it
+  std::uint32_t workers = 1;  // at least 1
+  std::string state;          // folder of the workers' cache, evidence and logs; empty: one that is
+                              // gone with the session
+};
+
+class ErrandSession {
+ public:
+  // Listens and starts the workers.
+  static Result<std::unique_ptr<ErrandSession>> Open(const ErrandOptions& options);
+  ~ErrandSession();
+
+  // Serves the workers until every item has its result, each given to `on_result` as it comes, or a
+  // signal comes. `on_turn` after each turn, for progress. Errors: no worker is left that could go
+  // on, with why the last one went.
+  Result<SessionEnd> Run(Errands& errands,
+                         const std::function<void(const ErrandResult&)>& on_result,
+                         const std::function<void()>& on_turn);
+
+  // A name for a list of errands that no other has had.
+  static LedgerId NewId();
+
+ private:
+  class Folder;
+
+  ErrandSession() = default;
+  bool Signalled();
+  void Turn(Errands& errands, std::int64_t timeout_ms,
+            const std::function<void(const ErrandResult&)>& on_result);
+  void SeeOff(Errands& errands);
+
+  std::unique_ptr<Folder> folder_;  // the socket's, and the state's where none was given
+  std::unique_ptr<Hub> hub_;
+  std::vector<std::unique_ptr<WorkerProcess>> workers_;
+  int signal_fd_ = -1;
+  std::string note_;  // the last one
+};
+
+}  // namespace pawl
