@@ -229,6 +229,40 @@ Result<double> AtShape(const std::string& text, const char* what, const Operatio
   return static_cast<double>(*value);
 }
 
+std::string WholeText(double value) { return std::to_string(static_cast<std::int64_t>(value)); }
+
+// A tensor's fill where its expressions have their values. `elements`: of the tensor.
+Result<Fill> FillAt(const Operation& operation, const Tensor& tensor,
+                    const std::vector<Scalar>& shape, std::int64_t elements) {
+  Fill fill = tensor.fill;
+  const auto wrong = [&](const std::string& what) {
+    return Error{operation.folder + "/operation.toml: tensor " + tensor.name + ": " + what};
+  };
+  const bool pointers = fill.kind == FillKind::kRowPointers;
+  const double most = pointers ? kLargestRowPointer : kLargestInteger;
+  const double least = pointers ? 0 : -most;
+  for (const std::size_t i : {0, 1}) {
+    const std::string& text = tensor.fill_texts[i];
+    if (text.empty()) continue;
+    const Result<double> value = AtShape(text, tensor.name.c_str(), operation, shape);
+    if (!value) return value.error();
+    if (*value < least || *value > most) {
+      return wrong("the fill's '" + text + "' = " + WholeText(*value) + " at this shape; " +
+                   WholeText(least) + " to " + WholeText(most) + " is wanted");
+    }
+    (i == 0 ? fill.a : fill.b) = *value;
+  }
+  if (fill.kind == FillKind::kIntegers && fill.a > fill.b) {
+    return wrong("fill has low " + WholeText(fill.a) + " above high " + WholeText(fill.b) +
+                 " at this shape");
+  }
+  if (pointers && elements < 2) {
+    return wrong(
+        "one row pointer; 2 and more are wanted, where the first row begins and the last ends");
+  }
+  return fill;
+}
+
 }  // namespace
 
 const std::string& DeviceHeader() {
@@ -370,6 +404,9 @@ Result<std::vector<Buffer>> BuffersAt(const Operation& operation,
       }
       buffer.extents.push_back(side);
     }
+    const Result<Fill> fill = FillAt(operation, tensor, shape, elements);
+    if (!fill) return fill.error();
+    buffer.fill = *fill;
     buffers.push_back(std::move(buffer));
   }
   return buffers;

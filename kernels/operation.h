@@ -27,6 +27,8 @@ struct Tensor {
   BufferRole role = BufferRole::kInput;
   std::vector<std::string> extents;
   Fill fill;
+  // Expressions over the letters in place of fill's a and b; empty: the number stands.
+  std::array<std::string, 2> fill_texts;
 };
 
 struct Knob {

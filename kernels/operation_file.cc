@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "kernels/structure_file.h"
@@ -13,7 +15,6 @@ namespace {
 
 constexpr double kLargestTolerance = 1.0;
 constexpr double kLargestFill = 1e6;
-constexpr double kLargestInteger = 16777216;  // 2^24: whole numbers up to it are exact in float32
 constexpr std::size_t kMostLetters = 8;
 constexpr std::size_t kMostTensors = 16;
 constexpr std::size_t kMostExtents = 6;
@@ -28,8 +29,37 @@ Status CheckExpression(const std::vector<std::string>& letters, const std::strin
   return {};
 }
 
+// One parameter of a fill: a number, or, where it may depend on the shape, an expression over the
+// letters, which is checked against the same bounds at a shape.
+struct Parameter {
+  double low;
+  double high;
+  bool whole;  // integers, by number or by expression
+};
+
+Status ReadParameter(Table& table, const char* key, const Parameter& parameter,
+                     const std::vector<std::string>& letters, double& number, std::string& text) {
+  if (!parameter.whole) {
+    const Result<double> value = table.Number(key, parameter.low, parameter.high);
+    if (!value) return value.error();
+    number = *value;
+    return {};
+  }
+  const Result<std::optional<Node>> node = table.OptionalNode(key);
+  if (!node) return node.error();
+  if (*node && std::holds_alternative<std::string>((*node)->value)) {
+    text = std::get<std::string>((*node)->value);
+    return CheckExpression(letters, text, (*node)->place);
+  }
+  const Result<std::int64_t> value = table.Integer(key, static_cast<std::int64_t>(parameter.low),
+                                                   static_cast<std::int64_t>(parameter.high));
+  if (!value) return value.error();
+  number = static_cast<double>(*value);
+  return {};
+}
+
 // { kind = "normal", mean = 0.0, stddev = 0.25 } and the like.
-Result<Fill> ReadFill(Table& table) {
+Status ReadFill(Table& table, const std::vector<std::string>& letters, Tensor& tensor) {
   struct Kind {
     const char* name;
     FillKind kind;
@@ -42,6 +72,7 @@ Result<Fill> ReadFill(Table& table) {
       {"uniform", FillKind::kUniform, "low", "high", kLargestFill},
       {"integers", FillKind::kIntegers, "low", "high", kLargestInteger},
       {"constant", FillKind::kConstant, "value", nullptr, kLargestFill},
+      {"row_pointers", FillKind::kRowPointers, "last", nullptr, kLargestRowPointer},
   };
   const Result<std::string> name = table.String("kind");
   if (!name) return name.error();
@@ -49,30 +80,27 @@ Result<Fill> ReadFill(Table& table) {
                                  [&](const Kind& other) { return other.name == *name; });
   if (kind == std::end(kKinds)) {
     return Error{table.PlaceOf("kind").Text() + ": fill kind '" + *name +
-                 "'; known are normal, uniform, integers, constant"};
+                 "'; known are normal, uniform, integers, constant, row_pointers"};
   }
-  Fill fill;
-  fill.kind = kind->kind;
-  const bool whole = fill.kind == FillKind::kIntegers;
-  const auto number = [&](const char* key, double low) -> Result<double> {
-    if (!whole) return table.Number(key, low, kind->most);
-    const Result<std::int64_t> value =
-        table.Integer(key, static_cast<std::int64_t>(low), static_cast<std::int64_t>(kind->most));
-    if (!value) return value.error();
-    return static_cast<double>(*value);
-  };
-  const Result<double> a = number(kind->a, -kind->most);
-  if (!a) return a.error();
-  fill.a = *a;
-  fill.b = 0;
-  if (kind->b == nullptr) return fill;
-  const Result<double> b = number(kind->b, fill.kind == FillKind::kNormal ? 0 : -kind->most);
-  if (!b) return b.error();
-  fill.b = *b;
-  const bool ordered =
-      fill.kind == FillKind::kNormal || (whole ? fill.a <= fill.b : fill.a < fill.b);
-  if (!ordered) return Error{table.place().Text() + ": fill has low above high"};
-  return fill;
+  Fill& fill = tensor.fill;
+  fill = Fill{kind->kind, 0, 0};
+  const bool pointers = fill.kind == FillKind::kRowPointers;
+  const bool whole = pointers || fill.kind == FillKind::kIntegers;
+  if (pointers && tensor.dtype != DType::kI32 && tensor.dtype != DType::kU32) {
+    return Error{table.PlaceOf("kind").Text() + ": fill kind 'row_pointers' in a tensor of " +
+                 std::string(Name(tensor.dtype)) + "; i32 or u32 is wanted"};
+  }
+  Status read = ReadParameter(table, kind->a, {pointers ? 0 : -kind->most, kind->most, whole},
+                              letters, fill.a, tensor.fill_texts[0]);
+  if (!read || kind->b == nullptr) return read;
+  const bool positive = fill.kind == FillKind::kNormal;
+  read = ReadParameter(table, kind->b, {positive ? 0 : -kind->most, kind->most, whole}, letters,
+                       fill.b, tensor.fill_texts[1]);
+  if (!read) return read;
+  const bool later = !tensor.fill_texts[0].empty() || !tensor.fill_texts[1].empty();
+  const bool ordered = positive || (whole ? fill.a <= fill.b : fill.a < fill.b);
+  if (!later && !ordered) return Error{table.place().Text() + ": fill has low above high"};
+  return {};
 }
 
 Status ReadTensor(Table& table, Operation& operation) {
@@ -129,13 +157,11 @@ Status ReadTensor(Table& table, Operation& operation) {
   if (tensor.role == BufferRole::kOutput ? *fill != nullptr : (*fill == nullptr && integers)) {
     return Error{table.PlaceOf("fill").Text() + ": tensor " + tensor.name +
                  (integers && tensor.role == BufferRole::kInput
-                      ? " has no fill; one of kind integers or constant is wanted"
+                      ? " has no fill; one of kind integers, row_pointers or constant is wanted"
                       : " is an output and has a fill; outputs are written by the kernels")};
   }
   if (*fill != nullptr) {
-    const Result<Fill> read = ReadFill(**fill);
-    if (!read) return read.error();
-    tensor.fill = *read;
+    if (const Status read = ReadFill(**fill, operation.letters, tensor); !read) return read;
   }
   operation.tensors.push_back(std::move(tensor));
   return {};

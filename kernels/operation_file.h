@@ -10,4 +10,9 @@ namespace pawl {
 // Fills in what the file says; the rest of the operation is left alone.
 Status ReadOperationFile(Table& table, Operation& operation);
 
+// What the integers of a fill may be, by number or at a shape.
+inline constexpr double kLargestInteger =
+    16777216;  // 2^24: whole numbers up to it are exact in float32
+inline constexpr double kLargestRowPointer = 2147483647;
+
 }  // namespace pawl

@@ -22,6 +22,7 @@ constexpr std::size_t kMaxScratch = 16;          // of one arm
 constexpr std::uint32_t kMaxCalls = 10'000'000;  // of one visit
 constexpr double kMaxExactInteger =
     16'777'216;  // 2^24: whole numbers up to it are exact in float32
+constexpr double kMaxRowPointer = 2'147'483'647;  // the largest i32
 
 void WriteBuffer(const Buffer& value, wire::Buffer::Builder out) {
   out.setName(AsText(value.name));
@@ -36,7 +37,7 @@ void WriteBuffer(const Buffer& value, wire::Buffer::Builder out) {
 
 Fill ReadFill(wire::Buffer::Fill::Reader in, const Place& at) {
   Fill value;
-  value.kind = (at / "kind").Known(in.getKind(), FillKind::kConstant);
+  value.kind = (at / "kind").Known(in.getKind(), FillKind::kRowPointers);
   value.a = (at / "a").Finite(in.getA());
   value.b = (at / "b").Finite(in.getB());
   switch (value.kind) {
@@ -54,6 +55,11 @@ Fill ReadFill(wire::Buffer::Fill::Reader in, const Place& at) {
       break;
     case FillKind::kConstant:
       break;
+    case FillKind::kRowPointers:
+      if (value.a != std::floor(value.a) || value.a < 0 || value.a > kMaxRowPointer) {
+        at.Refuse("no row pointers", "a whole a, 0 to 2^31 - 1");
+      }
+      break;
   }
   return value;
 }
@@ -68,6 +74,14 @@ Buffer ReadBuffer(wire::Buffer::Reader in, const Place& at) {
                              return place.Within(extent, 1, kMaxElements);
                            });
   value.fill = ReadFill(in.getFill(), at / "fill");
+  const bool integers = value.dtype == DType::kI32 || value.dtype == DType::kU32;
+  if (value.fill.kind == FillKind::kRowPointers &&
+      (!integers || std::all_of(value.extents.begin(), value.extents.end(),
+                                [](std::int64_t extent) { return extent == 1; }))) {
+    (at / "fill")
+        .Refuse("row pointers of one element or of no integers",
+                "two elements and more, i32 or u32");
+  }
   return value;
 }
 

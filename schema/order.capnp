@@ -46,6 +46,7 @@ enum FillKind {
   uniform @1;
   integers @2;
   constant @3;
+  rowPointers @4;
 }
 
 struct Buffer {

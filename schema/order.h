@@ -26,6 +26,9 @@ enum class FillKind : std::uint8_t {
   kUniform = 1,   // real in [a, b)
   kIntegers = 2,  // whole numbers in [a, b], exact in float32
   kConstant = 3,  // a
+  // Whole numbers that never fall, the first 0, the last a: where the rows of a sparse matrix begin
+  // and the last one ends. Of i32 or u32, two elements at least.
+  kRowPointers = 4,
 };
 
 // How an input buffer is filled from an input set's seed. Outputs are poisoned with NaN instead.

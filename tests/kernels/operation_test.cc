@@ -85,8 +85,8 @@ TEST(Operation, KeepsEveryFileItUsesAndNoOther) {
 }
 
 TEST(Operation, OfAFolderEqualsTheSameFromBytes) {
-  for (const std::string name :
-       {"matmul", "layer_norm", "bias_gelu", "triangle_contraction", "gemm"}) {
+  for (const std::string name : {"matmul", "layer_norm", "bias_gelu", "triangle_contraction",
+                                 "neighbour_aggregation", "gemm"}) {
     const Result<Operation> folder = LoadOperation(kKernels + "/" + name);
     ASSERT_TRUE(folder) << folder.error().message;
     const Result<Operation> bytes = LoadOperation(folder->files, folder->folder);
@@ -109,9 +109,42 @@ TEST(Operation, NamesThePackagesWhenOneIsMissing) {
 }
 
 TEST(Operation, ListsPackages) {
-  EXPECT_THAT(ListOperations(kKernels), testing::IsSupersetOf({"bias_gelu", "gemm", "layer_norm",
-                                                               "matmul", "triangle_contraction"}));
+  EXPECT_THAT(ListOperations(kKernels),
+              testing::IsSupersetOf({"bias_gelu", "gemm", "layer_norm", "neighbour_aggregation",
+                                     "matmul", "triangle_contraction"}));
   EXPECT_TRUE(ListOperations("/nonexistent").empty());
+}
+
+// Integers that are indices of the shape: their bounds are known once the shape is.
+TEST(Operation, FillsMayDependOnTheShape) {
+  const Result<Operation> graph = LoadOperation(kKernels + "/neighbour_aggregation");
+  ASSERT_TRUE(graph) << graph.error().message;
+  const auto buffers = BuffersAt(*graph, {{"nodes", 7}, {"features", 9}, {"edges", 23}});
+  ASSERT_TRUE(buffers) << buffers.error().message;
+  EXPECT_EQ((*buffers)[2].fill, (Fill{FillKind::kRowPointers, 23, 0}));
+  EXPECT_THAT((*buffers)[2].extents, ElementsAre(8));
+  EXPECT_EQ((*buffers)[3].fill, (Fill{FillKind::kIntegers, 0, 6}));
+  EXPECT_THAT(MessageOf(BuffersAt(*graph, {{"nodes", 1 << 25}, {"features", 1}, {"edges", 23}})),
+              HasSubstr("neighbour_aggregation/operation.toml: tensor s: the fill's 'nodes - 1' = "
+                        "33554431 at this shape; -16777216 to 16777216 is wanted"));
+
+  PackageFiles files = SamplePackage();
+  std::string& text = files["operation.toml"];
+  const std::string fill = "fill    = { kind = \"normal\", mean = 0.0, stddev = 1.0 }";
+  const auto with = [&](const std::string& other) {
+    PackageFiles changed = files;
+    std::string& operation = changed["operation.toml"];
+    operation.replace(operation.find(fill), fill.size(), "fill    = { " + other + " }");
+    return changed;
+  };
+  ASSERT_NE(text.find(fill), std::string::npos);
+  EXPECT_THAT(MessageOf(BuffersAt(Loaded(with("kind = \"integers\", low = 3, high = \"rows - 8\"")),
+                                  {{"rows", 8}, {"width", 64}})),
+              HasSubstr("tensor X: fill has low 3 above high 0 at this shape"));
+  text.replace(text.find("\"f32\""), 5, "\"i32\"");
+  const Operation pointers = Loaded(with("kind = \"row_pointers\", last = \"width\""));
+  EXPECT_THAT(MessageOf(BuffersAt(pointers, {{"rows", 1}, {"width", 1}})),
+              HasSubstr("tensor X: one row pointer; 2 and more are wanted"));
 }
 
 TEST(Operation, FolderAndNameMustAgree) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -30,6 +31,10 @@ Bound Elements(std::int64_t rows, std::int64_t width) {
 }
 Bound Contraction(std::int64_t n, std::int64_t c) {
   return Shipped("triangle_contraction", "tiled", {{"n", n}, {"c", c}});
+}
+Bound Teams(std::int64_t nodes, std::int64_t features, std::int64_t edges) {
+  return Shipped("neighbour_aggregation", "teams",
+                 {{"nodes", nodes}, {"features", features}, {"edges", edges}});
 }
 Bound Chunk(const PackageFiles& files, std::int64_t rows = 16, std::int64_t width = 64) {
   return Bind(LoadOperation(files, "saxpy"), "host", "chunk", {{"rows", rows}, {"width", width}});
@@ -267,6 +272,37 @@ TEST(TriangleContraction, SharesATileOutAmongABlocksSlicesAndACluster) {
             tiled.space->Canonical(With(tiled, "staging=direct k_step=4 copy=4 stages=2")));
 }
 
+TEST(NeighbourAggregation, CoversEveryShapeFromItsStart) {
+  const Bound teams = Teams(4096, 64, 65536);
+  EXPECT_EQ(teams.space->Cartesian(), 1440u);
+  EXPECT_EQ(teams.space->CountDistinct(), 920u);
+  EXPECT_EQ(Teams(40, 16, 600).space->AuditList().size(), 12u);
+  for (const auto& [nodes, features, edges] :
+       {std::tuple{1, 1, 1}, {7, 9, 23}, {5, 70, 190}, {4096, 64, 1}}) {
+    const Bound other = Teams(nodes, features, edges);
+    EXPECT_TRUE(other.space->Validate(other.structure->start).empty()) << nodes << "x" << features;
+  }
+}
+
+TEST(NeighbourAggregation, MakesATeamOfLanesAndSplits) {
+  const Bound teams = Teams(4096, 64, 65536);
+  const auto value = [&](const std::string& text, std::string_view name) {
+    return *teams.space->Value(With(teams, text), name);
+  };
+  EXPECT_EQ(value("features_per_thread=4 splits=2", "lanes"), 16);
+  EXPECT_EQ(value("features_per_thread=4 splits=2", "team"), 32);
+  EXPECT_EQ(value("features_per_thread=4 splits=2", "load_width"), 4);
+  EXPECT_EQ(value("features_per_thread=1", "lanes"), 32);
+  EXPECT_EQ(value("features_per_thread=8 splits=16 rows_per_block=1", "warps"), 4);
+  // A warp's sums of 64 features for each of eight warps.
+  EXPECT_EQ(value("features_per_thread=4 splits=4 rows_per_block=4", "shared_bytes"), 8 * 64 * 4);
+  EXPECT_EQ(
+      *Teams(7, 9, 23).space->Value(With(teams, "features_per_thread=4 splits=8"), "load_width"),
+      1);
+  EXPECT_THAT(Texts(teams.space->Validate(With(teams, "splits=32 rows_per_block=2"))),
+              ElementsAre("threads: 2048 needed, 1024 allowed"));
+}
+
 TEST(Gemm, IsThePublicTablesSpace) {
   const Bound clblast = Shipped("gemm", "clblast", {{"m", 4096}, {"n", 4096}, {"k", 4096}});
   EXPECT_EQ(clblast.space->Cartesian(), 82944u);
@@ -289,6 +325,7 @@ TEST(EveryShippedKnobValue, ValidatesOrHasAReason) {
     all.push_back(Shipped("matmul", "structured", {{"m", 1024}, {"n", 1024}, {"k", 1024}}));
     all.push_back(Shipped("layer_norm", "rows", {{"rows", 4096}, {"width", 768}}));
     all.push_back(Contraction(128, 32));
+    all.push_back(Teams(4096, 64, 65536));
     all.push_back(Shipped("gemm", "clblast", {{"m", 4096}, {"n", 4096}, {"k", 4096}}));
     return all;
   }();

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
@@ -10,8 +11,8 @@
 #include <thread>
 #include <utility>
 
-#include "coordinator/search/seed.h"
 #include "schema/check.h"
+#include "worker/device/fill.h"
 
 namespace pawl::test {
 namespace {
@@ -31,24 +32,6 @@ std::vector<std::string> Compiler() {
     begin = end + 1;
   }
   return words;
-}
-
-float Draw(const Fill& fill, std::uint64_t& state) {
-  const double even = static_cast<double>(SplitMix64(state) >> 11) * 0x1p-53;
-  switch (fill.kind) {
-    case FillKind::kNormal: {
-      const double other = static_cast<double>((SplitMix64(state) >> 11) + 1) * 0x1p-53;
-      return static_cast<float>(fill.a + fill.b * std::sqrt(-2 * std::log(other)) *
-                                             std::cos(2 * 3.14159265358979323846 * even));
-    }
-    case FillKind::kUniform:
-      return static_cast<float>(fill.a + (fill.b - fill.a) * even);
-    case FillKind::kIntegers:
-      return static_cast<float>(fill.a + std::floor((fill.b - fill.a + 1) * even));
-    case FillKind::kConstant:
-      return static_cast<float>(fill.a);
-  }
-  CHECK(false, "no such fill");
 }
 
 constexpr float kBandValue = -77.25f;
@@ -147,18 +130,19 @@ bool GuardedBuffer::BandsAreWhole() const {
 
 Problem::Problem(const Operation& operation, const std::vector<Scalar>& shape, std::uint64_t seed,
                  bool exact) {
-  const Result<std::vector<Buffer>> buffers = BuffersAt(operation, shape);
+  Result<std::vector<Buffer>> buffers = BuffersAt(operation, shape);
   CHECK(buffers.has_value(), buffers.error().message);
   CHECK(buffers->back().role == BufferRole::kOutput);
   for (std::size_t b = 0; b < buffers->size(); ++b) {
-    const Buffer& buffer = (*buffers)[b];
+    Buffer& buffer = (*buffers)[b];
+    CHECK(SizeOf(buffer.dtype) == sizeof(float), Name(buffer.dtype));
     GuardedBuffer& made = buffers_.emplace_back(buffer.Elements());
     if (buffer.role == BufferRole::kOutput) continue;
     CHECK(!exact || operation.exact.has_value());
-    std::uint64_t state = SeedFor(seed, "packages", b);
-    for (std::int64_t i = 0; i < made.size(); ++i)
-      made.data()[i] = Draw(exact ? *operation.exact : buffer.fill, state);
-    originals_.emplace_back(made.data(), made.data() + made.size());
+    if (exact && buffer.dtype == DType::kF32) buffer.fill = *operation.exact;
+    FillBuffer(buffer, static_cast<std::uint32_t>(b), seed, made.data());
+    std::vector<std::byte>& original = originals_.emplace_back(made.bytes());
+    std::memcpy(original.data(), made.data(), original.size());
   }
   for (const Scalar& scalar : shape) scalars_.push_back(scalar.value);
 }
@@ -171,8 +155,8 @@ std::string Problem::Run(const BuiltKernel& kernel) {
   kernel.Call(buffers, scalars_);
   for (std::size_t b = 0; b < buffers_.size(); ++b) {
     if (!buffers_[b].BandsAreWhole()) return "wrote beside buffer " + std::to_string(b);
-    if (b < originals_.size() && std::memcmp(originals_[b].data(), buffers_[b].data(),
-                                             originals_[b].size() * sizeof(float)) != 0) {
+    if (b < originals_.size() &&
+        std::memcmp(originals_[b].data(), buffers_[b].data(), originals_[b].size()) != 0) {
       return "changed input " + std::to_string(b);
     }
   }

@@ -2,6 +2,7 @@
 // Kernels built as the host device builds them, and called on guarded buffers: the packages' own
 // tests need neither a worker nor an order.
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -40,13 +41,14 @@ class BuiltKernel {
   void* function_ = nullptr;
 };
 
-// Floats between bands that nobody may touch, aligned to 64 bytes.
+// Elements of four bytes between bands that nobody may touch, aligned to 64 bytes.
 class GuardedBuffer {
  public:
   explicit GuardedBuffer(std::int64_t elements);
   float* data() { return all_.get() + kBand; }
   const float* data() const { return all_.get() + kBand; }
   std::int64_t size() const { return size_; }
+  std::size_t bytes() const { return static_cast<std::size_t>(size_) * sizeof(float); }
   bool BandsAreWhole() const;
 
  private:
@@ -58,8 +60,8 @@ class GuardedBuffer {
   std::unique_ptr<float[], Free> all_;
 };
 
-// An operation's buffers at a shape: inputs filled as operation.toml says from `seed` (with its
-// exact fill where `exact`), outputs NaN.
+// An operation's buffers at a shape: inputs filled as operation.toml says from `seed` (floats with
+// its exact fill where `exact`), outputs NaN.
 class Problem {
  public:
   Problem(const Operation& operation, const std::vector<Scalar>& shape, std::uint64_t seed,
@@ -73,13 +75,16 @@ class Problem {
   std::string Compare(const std::vector<double>& reference, double rtol, double atol) const;
 
   const float* input(std::size_t index) const { return buffers_[index].data(); }
+  const std::int32_t* integers(std::size_t index) const {
+    return reinterpret_cast<const std::int32_t*>(buffers_[index].data());
+  }
   std::vector<float> output() const;
 
  private:
   const GuardedBuffer& out() const { return buffers_.back(); }
 
   std::vector<GuardedBuffer> buffers_;  // inputs, then the output
-  std::vector<std::vector<float>> originals_;
+  std::vector<std::vector<std::byte>> originals_;
   std::vector<std::int64_t> scalars_;
 };
 

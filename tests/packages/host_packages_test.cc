@@ -11,6 +11,7 @@
 #include "kernels/bias_gelu/reference.h"
 #include "kernels/layer_norm/reference.h"
 #include "kernels/matmul/reference.h"
+#include "kernels/neighbour_aggregation/reference.h"
 #include "kernels/render.h"
 #include "kernels/space.h"
 #include "kernels/triangle_contraction/reference.h"
@@ -66,6 +67,18 @@ std::vector<double> TriangleReference(const Problem& problem, const std::vector<
   return all;
 }
 
+std::vector<double> NeighbourReference(const Problem& problem, const std::vector<Scalar>& shape) {
+  const std::int64_t nodes = shape[0].value, features = shape[1].value, edges = shape[2].value;
+  std::vector<double> all;
+  for (std::int64_t i = 0; i < nodes; ++i) {
+    for (std::int64_t f = 0; f < features; ++f) {
+      all.push_back(reference_Y(problem.input(0), problem.input(1), problem.integers(2),
+                                problem.integers(3), nodes, features, edges, i, f));
+    }
+  }
+  return all;
+}
+
 struct Package {
   std::string operation;
   std::string structure;
@@ -101,7 +114,13 @@ const std::vector<Package>& Packages() {
        800,
        40,
        TriangleReference,
-       {{1, 1}, {7, 5}, {3, 130}, {18, 16}, {33, 17}, {67, 4}}}};
+       {{1, 1}, {7, 5}, {3, 130}, {18, 16}, {33, 17}, {67, 4}}},
+      {"neighbour_aggregation",
+       "rows",
+       500,
+       40,
+       NeighbourReference,
+       {{1, 1, 1}, {7, 9, 23}, {1, 5, 9}, {40, 64, 600}, {300, 3, 5}, {5, 131, 190}}}};
   return kPackages;
 }
 

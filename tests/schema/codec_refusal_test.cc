@@ -99,8 +99,30 @@ TEST(DecodeOrder, RefusesBuffersThatCannotBe) {
        "order.buffers[0].dtype is enumerator 4; allowed: 0 to 3"},
       {[](Order& o) { o.buffers[0].role = static_cast<BufferRole>(2); },
        "order.buffers[0].role is enumerator 2; allowed: 0 to 1"},
-      {[](Order& o) { o.buffers[0].fill.kind = static_cast<FillKind>(4); },
-       "order.buffers[0].fill.kind is enumerator 4; allowed: 0 to 3"},
+      {[](Order& o) { o.buffers[0].fill.kind = static_cast<FillKind>(5); },
+       "order.buffers[0].fill.kind is enumerator 5; allowed: 0 to 4"},
+      {[](Order& o) {
+         o.buffers[0].dtype = DType::kI32;
+         o.buffers[0].fill = {FillKind::kRowPointers, 1.5, 0};
+       },
+       "order.buffers[0].fill is no row pointers; allowed: a whole a, 0 to 2^31 - 1"},
+      {[](Order& o) {
+         o.buffers[0].dtype = DType::kI32;
+         o.buffers[0].fill = {FillKind::kRowPointers, 2147483648.0, 0};
+       },
+       "order.buffers[0].fill is no row pointers; allowed: a whole a, 0 to 2^31 - 1"},
+      {[](Order& o) {
+         o.buffers[0].fill = {FillKind::kRowPointers, 1, 0};
+       },
+       "order.buffers[0].fill is row pointers of one element or of no integers; allowed: two "
+       "elements and more, i32 or u32"},
+      {[](Order& o) {
+         o.buffers[0].dtype = DType::kU32;
+         o.buffers[0].extents = {1, 1};
+         o.buffers[0].fill = {FillKind::kRowPointers, 1, 0};
+       },
+       "order.buffers[0].fill is row pointers of one element or of no integers; allowed: two "
+       "elements and more, i32 or u32"},
   };
   for (const auto& [spoil, error] : refusals) EXPECT_EQ(OrderErrorAfter(spoil), error);
 }

@@ -9,7 +9,7 @@ using rc::gen::exec;
 rc::Gen<Fill> AnyFill() {
   return exec([] {
     Fill fill;
-    fill.kind = *UpTo(FillKind::kConstant);
+    fill.kind = *UpTo(FillKind::kRowPointers);
     fill.a = *AnyFinite();
     fill.b = *AnyFinite();
     if (fill.kind == FillKind::kNormal) fill.b = *NotNegative();
@@ -21,6 +21,7 @@ rc::Gen<Fill> AnyFill() {
       fill.a = *Within<std::int64_t>(-16'777'216, 0);
       fill.b = *Within<std::int64_t>(0, 16'777'216);
     }
+    if (fill.kind == FillKind::kRowPointers) fill.a = *Within<std::int64_t>(0, 2'147'483'647);
     return fill;
   });
 }
@@ -68,6 +69,10 @@ rc::Gen<std::vector<Buffer>> AnyBuffers() {
       buffer.extents = *ListOf<std::int64_t>(Within<std::int64_t>(1, 4096), 1, 2);
       if (buffer.extents.size() > 2) buffer.extents.resize(2);
       buffer.fill = *AnyFill();
+      if (buffer.fill.kind == FillKind::kRowPointers) {
+        buffer.dtype = *rc::gen::element(DType::kI32, DType::kU32);
+        buffer.extents.front() += 1;
+      }
     }
     return buffers;
   });

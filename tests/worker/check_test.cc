@@ -1,10 +1,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
+#include <utility>
 
 #include "worker/device/compare.h"
 #include "worker/device/fill.h"
@@ -199,6 +202,109 @@ TEST(Fill, HasTheMomentsAndBoundsItSays) {
        Filled<std::int32_t>(Input(DType::kI32, {FillKind::kConstant, -4, 0}, 100), 0, 1)) {
     EXPECT_EQ(value, -4);
   }
+}
+
+Buffer RowPointers(std::int64_t rows, std::int64_t last) {
+  return Input(DType::kI32, {FillKind::kRowPointers, static_cast<double>(last), 0}, rows + 1);
+}
+
+// What is wrong with them; empty: nothing.
+std::string WrongRowPointers(const std::vector<std::int32_t>& pointers, std::int64_t last) {
+  if (pointers.front() != 0) return "begin at " + std::to_string(pointers.front());
+  if (pointers.back() != last) return "end at " + std::to_string(pointers.back());
+  const auto fall = std::adjacent_find(pointers.begin(), pointers.end(), std::greater<>());
+  if (fall != pointers.end()) return "fall behind " + std::to_string(*fall);
+  return "";
+}
+
+std::vector<std::int64_t> RowsOf(const std::vector<std::int32_t>& pointers) {
+  std::vector<std::int64_t> rows;
+  for (std::size_t i = 1; i < pointers.size(); ++i) rows.push_back(pointers[i] - pointers[i - 1]);
+  return rows;
+}
+
+TEST(Fill, RowPointersNeverFallAndEndAtTheLast) {
+  for (const auto& [rows, last] :
+       std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 9},
+                                                          {1, 0},
+                                                          {2, 7},
+                                                          {7, 23},
+                                                          {7, 0},
+                                                          {5, 1},
+                                                          {40, 600},
+                                                          {4096, 65536},
+                                                          {1000, 2147483647}}) {
+    SCOPED_TRACE(std::to_string(rows) + " rows, " + std::to_string(last));
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      const auto pointers = Filled<std::int32_t>(RowPointers(rows, last), 2, seed);
+      ASSERT_EQ(pointers.size(), static_cast<std::size_t>(rows + 1));
+      ASSERT_EQ(WrongRowPointers(pointers, last), "");
+      const std::vector<std::int64_t> lengths = RowsOf(pointers);
+      const std::int64_t longest = *std::max_element(lengths.begin(), lengths.end());
+      EXPECT_GE(longest * rows, last);
+      if (rows == 1) continue;
+      EXPECT_EQ(*std::min_element(lengths.begin(), lengths.end()), 0) << "no row is empty";
+      if (rows < 40) continue;
+      // About twice the mean: half as much again at least.
+      EXPECT_GE(longest * rows * 2, last * 3);
+      const auto empty = std::count(lengths.begin(), lengths.end(), 0);
+      EXPECT_LE(empty * 4, rows);
+    }
+  }
+}
+
+TEST(Fill, RowPointersAreTheirSeedsAndTheSameInEitherType) {
+  const Buffer buffer = RowPointers(7, 23);
+  const auto pointers = Filled<std::int32_t>(buffer, 2, 42);
+  EXPECT_EQ(Filled<std::int32_t>(buffer, 2, 42), pointers);
+  EXPECT_NE(Filled<std::int32_t>(buffer, 2, 43), pointers);
+  EXPECT_NE(Filled<std::int32_t>(buffer, 3, 42), pointers);
+  Buffer positive = buffer;
+  positive.dtype = DType::kU32;
+  const auto same = Filled<std::uint32_t>(positive, 2, 42);
+  EXPECT_TRUE(std::equal(
+      pointers.begin(), pointers.end(), same.begin(), same.end(),
+      [](std::int32_t a, std::uint32_t b) { return static_cast<std::uint32_t>(a) == b; }));
+  EXPECT_EQ(pointers, (std::vector<std::int32_t>{0, 0, 7, 17, 18, 18, 20, 23}));
+}
+
+TEST(Fill, ASiblingsRowPointersAreOthersAndValidToo) {
+  for (const auto& [rows, last] : std::vector<std::pair<std::int64_t, std::int64_t>>{
+           {2, 1}, {7, 23}, {40, 3}, {4096, 65536}}) {
+    SCOPED_TRACE(std::to_string(rows) + " rows, " + std::to_string(last));
+    const Buffer buffer = RowPointers(rows, last);
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      const auto pointers = Filled<std::int32_t>(buffer, 2, seed);
+      std::vector<std::int32_t> sibling(pointers.size());
+      FillSibling(buffer, 2, seed, sibling.data());
+      ASSERT_EQ(WrongRowPointers(sibling, last), "");
+      std::int64_t moved = 0;
+      for (std::size_t i = 0; i < pointers.size(); ++i) moved += pointers[i] != sibling[i] ? 1 : 0;
+      EXPECT_GE(moved, 1);
+      EXPECT_LE(moved, 1 + rows / 32);
+    }
+  }
+  // Nothing can move.
+  for (const auto& [rows, last] : {std::pair{1, 9}, {7, 0}}) {
+    const Buffer buffer = RowPointers(rows, last);
+    const auto pointers = Filled<std::int32_t>(buffer, 2, 1);
+    std::vector<std::int32_t> sibling(pointers.size());
+    FillSibling(buffer, 2, 1, sibling.data());
+    EXPECT_EQ(sibling, pointers);
+  }
+}
+
+TEST(Fill, ANudgeLeavesRowPointersValid) {
+  const Buffer buffer = RowPointers(7, 23);
+  for (std::uint64_t chosen = 0; chosen < 8; ++chosen) {
+    auto pointers = Filled<std::int32_t>(buffer, 2, 42);
+    const std::uint64_t element = Nudged(buffer, chosen);
+    ASSERT_LT(element + 1, pointers.size());
+    pointers[element] = pointers[element + 1];
+    EXPECT_EQ(WrongRowPointers(pointers, 23), "") << chosen;
+  }
+  EXPECT_EQ(Nudged(RowPointers(1, 9), 1), kNoElement);
+  EXPECT_EQ(Nudged(Input(DType::kI32, {FillKind::kIntegers, 0, 6}, 8), 7), 7u);
 }
 
 TEST(Fill, DiffersBySeedAndByBuffer) {

@@ -9,7 +9,11 @@
 // - kIntegers: a + (top 32 bits) * (b - a + 1) / 2^32, in integers;
 // - kNormal: a + b * z, z = (the sum of twelve 16-bit words - 393210) / 65536 (Irwin-Hall): mean 0,
 //   standard deviation 1 to 1e-9, within +-6; the words are those of three consecutive counters;
-// - kConstant: a.
+// - kConstant: a;
+// - kRowPointers: floor(a * W(i) / W(rows)), W the sum of the weights of the rows before. A weight
+// is
+//   drawn evenly from 1 to 2^16, or is 0 for one row in 16; one row drawn has 2^16, another (of two
+//   and more) 0. So rows are up to about twice the mean, one of them is, and some are empty.
 
 #include <cstddef>
 #include <cstdint>
@@ -23,8 +27,16 @@ namespace pawl {
 void FillBuffer(const Buffer& buffer, std::uint32_t index, std::uint64_t seed, void* elements);
 
 // The same with about one element in 128, and at least one, drawn anew: what an input set's sibling
-// holds.
+// holds. Row pointers are drawn between their neighbours, and stay what they are where nothing can
+// move: one row, or none of them with elements.
 void FillSibling(const Buffer& buffer, std::uint32_t index, std::uint64_t seed, void* elements);
+
+// Between timed calls one element of each input takes the value of the next (the last one that of
+// the first): of the same kind, whatever the array means. Which, where `chosen` was drawn: that
+// one. Of row pointers one between the first and the last, so that they never fall; kNoElement
+// where there is none.
+inline constexpr std::uint64_t kNoElement = ~0ull;
+std::uint64_t Nudged(const Buffer& buffer, std::uint64_t chosen);
 
 // In [0, count), evenly: a draw is a fraction of 2^64. In 64 bits the product would overflow from
 // 2^32 elements on.

@@ -147,7 +147,6 @@ DriverStatus GpuBench::NudgeInputs(Copy& copy, const Choose& choose) {
     const auto count = static_cast<std::uint64_t>(contents.bytes() / size);
     const std::uint64_t element = choose(i, count);
     if (element == copy.changed[i]) continue;
-    // The element's neighbour's value: of the same kind, whatever the array means.
     nudges.of[nudges.count++] = {copy.addresses[i],
                                  contents.address(),
                                  copy.changed[i],
@@ -162,10 +161,12 @@ DriverStatus GpuBench::NudgeInputs(Copy& copy, const Choose& choose) {
   return tools_.Apply(nudges);
 }
 
+static_assert(GpuTools::kNone == kNoElement);
+
 DriverStatus GpuBench::ChangeInputs(Copy& copy) {
   ++changes_;
   return NudgeInputs(copy, [this](std::size_t i, std::uint64_t count) {
-    return Mix(changes_ * kGolden + i) % count;
+    return Nudged(buffers_[i], Mix(changes_ * kGolden + i) % count);
   });
 }
 

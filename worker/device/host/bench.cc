@@ -161,14 +161,15 @@ void Bench::ChangeInputs(Copy& copy) {
   for (Array& array : copy.arrays) {
     const std::vector<std::byte>& contents = loaded_->contents[array.buffer];
     if (contents.empty()) continue;
-    const std::size_t size = SizeOf(order_.buffers[array.buffer].dtype);
+    const Buffer& buffer = order_.buffers[array.buffer];
+    const std::size_t size = SizeOf(buffer.dtype);
     const std::size_t count = contents.size() / size;
     auto* const elements = static_cast<std::byte*>(array.memory.data());
     if (array.changed != SIZE_MAX) {
       std::memcpy(elements + array.changed * size, contents.data() + array.changed * size, size);
     }
-    // The element's neighbour's value: of the same kind, whatever the array means.
-    array.changed = Scaled(changes_ * kGolden, count);
+    array.changed = Nudged(buffer, Scaled(changes_ * kGolden, count));
+    if (array.changed == kNoElement) continue;
     const std::size_t other = array.changed + 1 < count ? array.changed + 1 : 0;
     std::memcpy(elements + array.changed * size, contents.data() + other * size, size);
   }
