@@ -82,6 +82,15 @@ TEST_F(NvrtcTest, BuildsTheDevicesOwnKernelsForEveryArchitecture) {
   ExpectAllBuild(units);
 }
 
+// The emulated device compiles the same file (tests/emulated).
+TEST_F(NvrtcTest, TakesEveryStandardHeader) {
+  std::ifstream file(test::SourceFolder() + "/tests/data/cuda_headers/all.cu");
+  const std::string source{std::istreambuf_iterator<char>(file), {}};
+  ASSERT_FALSE(source.empty());
+  const CudaObject object = Build(source, "one");
+  EXPECT_TRUE(object.ok) << object.problem;
+}
+
 TEST_F(NvrtcTest, BuildsWhatPawlShipsForEveryArchitecture) {
   const std::string root = test::SourceFolder() + "/kernels";
   std::vector<CudaUnit> units;

@@ -3,8 +3,13 @@
 #include <gmock/gmock.h>
 
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 
 #include "tests/emulated/emulated_kernel.h"
+#include "tests/support/places.h"
+#include "worker/device/cuda/standard_headers.h"
+#include "worker/device/emulated/arm_memory.h"
 #include "worker/device/emulated/limits.h"
 #include "worker/device/emulated/unit_text.h"
 
@@ -17,17 +22,6 @@ using testing::Not;
 
 Order Twice(const std::string& structure = "committed", const std::string& settings = "") {
   return OrderFor(LoadPackage("tests/data/planted_cuda/twice"), structure, settings, {{"n", 1000}});
-}
-
-// A package of one kernel, as its files.
-Order OneKernel(const std::string& launch, const std::string& source) {
-  std::map<std::string, std::string> files = LoadPackage("tests/data/planted_cuda/twice")->files;
-  for (auto file = files.begin(); file != files.end();) {
-    file = file->first.rfind("cuda/", 0) == 0 ? files.erase(file) : std::next(file);
-  }
-  files["cuda/committed.toml"] = "[[committed]]\nsource = \"one.cu\"\n" + launch;
-  files["cuda/one.cu"] = source;
-  return OrderFor(LoadFiles(files, "twice"), "committed", "", {{"n", 1000}});
 }
 
 TEST(EmulatedDevice, ReportsWhatItBuiltAndCompared) {
@@ -207,6 +201,29 @@ extern "C" __global__ void __launch_bounds__(64) one(const float* __restrict__ X
 )cuda"));
   EXPECT_EQ(report.outcome.kind, OutcomeKind::kMeasured) << report.outcome.detail;
   EXPECT_EQ(report.builds[0].shared_bytes, 260U);
+}
+
+TEST(EmulatedDevice, TakesTheHeadersThatNvrtcTakes) {
+  std::ifstream file(SourceFolder() + "/tests/data/cuda_headers/all.cu");
+  const std::string source{std::istreambuf_iterator<char>(file), {}};
+  for (const StandardHeader& header : StandardHeaders()) {
+    EXPECT_THAT(source, HasSubstr("#include <" + std::string(header.name) + ">"));
+  }
+  EXPECT_EQ(FoundIn(source), "");
+}
+
+TEST(EmulatedDevice, RefusesWhatNeedsMoreMemoryThanItMayTake) {
+  DeviceOptions options = EmulatedOptions();
+  options.memory_bytes = 64 << 10;
+  const auto device = OpenDevice("emulated:sm_90", options);
+  ASSERT_TRUE(device) << device.error().message;
+  const auto executed = (*device)->Execute(Twice(), [](Stage, ArmRole) {});
+  ASSERT_FALSE(executed);
+  EXPECT_EQ(executed.error().advice, Advice::kReject);
+  EXPECT_EQ(executed.error().message,
+            "emulated: twice needs 0 MiB for its buffers, input sets and references; a runner may "
+            "take 0 MiB: give it a smaller shape");
+  EXPECT_GT(MemoryFor(Twice(), true), MemoryFor(Twice(), false)) << "watching takes memory";
 }
 
 TEST(EmulatedDevice, LeavesNoTraceOfTheFolderItBuiltIn) {

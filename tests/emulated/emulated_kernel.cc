@@ -11,11 +11,11 @@
 #include "kernels/space.h"
 #include "schema/check.h"
 #include "tests/support/places.h"
+#include "worker/device/emulated/arm_memory.h"
 #include "worker/device/emulated/kernel_object.h"
 #include "worker/device/emulated/unit_text.h"
 #include "worker/device/fill.h"
 #include "worker/device/host/compiler.h"
-#include "worker/device/host/guarded.h"
 #include "worker/object_cache.h"
 
 namespace pawl::test {
@@ -33,13 +33,6 @@ const std::string& Folder() {
   };
   static const Kept kept;
   return kept.path;
-}
-
-DeviceOptions Options() {
-  DeviceOptions options;
-  options.scratch = Folder() + "/scratch";
-  options.cache = Folder() + "/cache";
-  return options;
 }
 
 double CpuSeconds() {
@@ -83,11 +76,35 @@ Order OrderFor(std::shared_ptr<const Operation> operation, const std::string& st
   return *std::move(order);
 }
 
+Order OneKernel(const std::string& launch, const std::string& source) {
+  std::map<std::string, std::string> files = LoadPackage("tests/data/planted_cuda/twice")->files;
+  for (auto file = files.begin(); file != files.end();) {
+    file = file->first.rfind("cuda/", 0) == 0 ? files.erase(file) : std::next(file);
+  }
+  files["cuda/committed.toml"] = "[[committed]]\nsource = \"one.cu\"\n" + launch;
+  files["cuda/one.cu"] = source;
+  return OrderFor(LoadFiles(files, "twice"), "committed", "", {{"n", 1000}});
+}
+
+std::string FoundIn(const std::string& source, const std::string& launch) {
+  constexpr const char* kBlocks =
+      "kernel = \"one\"\ngrid = [\"ceil_div(n, 64)\", 1, 1]\nblock = [64, 1, 1]\n";
+  const Report report = Audited(OneKernel(launch.empty() ? kBlocks : launch, source));
+  return report.outcome.detail;
+}
+
+DeviceOptions EmulatedOptions() {
+  DeviceOptions options;
+  options.scratch = Folder() + "/scratch";
+  options.cache = Folder() + "/cache";
+  return options;
+}
+
 Device& DeviceNamed(const std::string& name) {
   static std::map<std::string, std::unique_ptr<Device>> devices;
   std::unique_ptr<Device>& device = devices[name];
   if (device == nullptr) {
-    Result<std::unique_ptr<Device>> opened = OpenDevice(name, Options());
+    Result<std::unique_ptr<Device>> opened = OpenDevice(name, EmulatedOptions());
     CHECK(opened.has_value(), opened ? "" : opened.error().message);
     device = *std::move(opened);
   }
@@ -101,66 +118,45 @@ Report Audited(const Order& order, const std::string& device) {
 }
 
 Ran RunLaunches(const Order& order, const RunOrder& run) {
-  static const auto cache = *ObjectCache::Open(Options().cache, 1 << 30);
-  static const auto compiler = *Compiler::Open(Options().scratch, *cache, "tests");
+  static const auto cache = *ObjectCache::Open(EmulatedOptions().cache, 1 << 30);
+  static const auto compiler = *Compiler::Open(EmulatedOptions().scratch, *cache, "tests");
   const Arm& arm = order.arms.front();
-  Unit unit;
-  unit.text = *EmulatedUnit(order, arm, *LimitsOf("sm_90"), run.watched);
-  unit.flags.assign(std::begin(kEmulatedFlags), std::end(kEmulatedFlags));
-  if (run.watched) {
-    unit.flags.insert(unit.flags.end(), std::begin(kWatchFlags), std::end(kWatchFlags));
-  } else {
-    unit.flags.insert(unit.flags.end(), std::begin(kPlainFlags), std::end(kPlainFlags));
-  }
-  unit.options.assign(std::begin(kEmulatedLibraries), std::end(kEmulatedLibraries));
-  unit.keep_symbols = true;
+  const Unit unit = *EmulatedUnit(order, arm, *LimitsOf("sm_90"), run.watched);
   const Result<Built> built = compiler->Build(unit);
   CHECK(built && built->ok, built ? built->problem : built.error().message);
   std::vector<bool> launches;
   for (const Launch& launch : arm.launches) {
     launches.push_back(launch.kind == LaunchKind::kKernel);
   }
-  const auto kernel = *KernelObject::Load(built->object, Options().scratch, launches);
+  const auto kernel = *KernelObject::Load(built->object, EmulatedOptions().scratch, launches);
 
-  std::vector<GuardedMemory> memory;
-  std::vector<GlobalRange> ranges;
-  const auto add = [&](const Buffer& buffer, bool scratch) {
-    const std::size_t bytes = static_cast<std::size_t>(buffer.Elements()) * SizeOf(buffer.dtype);
-    const auto place = static_cast<std::uint32_t>(memory.size());
-    memory.push_back(*GuardedMemory::Allocate(bytes, place));
-    GlobalRange range;
-    range.buffer = buffer;
-    range.data = static_cast<std::byte*>(memory.back().data());
-    range.bytes = bytes;
-    range.writable = scratch || buffer.role == BufferRole::kOutput;
-    range.scratch = scratch;
+  const ArmMemory memory = *ArmMemory::Allocate(order, arm);
+  for (std::size_t i = 0; i < memory.ranges.size(); ++i) {
+    const GlobalRange& range = memory.ranges[i];
     if (range.writable) {
-      Poison(range.data, bytes);
+      Poison(range.data, range.bytes);
     } else {
-      FillBuffer(buffer, place, order.input_seeds.front(), range.data);
+      FillBuffer(range.buffer, static_cast<std::uint32_t>(i), order.input_seeds.front(),
+                 range.data);
     }
-    ranges.push_back(std::move(range));
-  };
-  for (const Buffer& buffer : order.buffers) add(buffer, false);
-  for (const Scratch& scratch : arm.scratch) {
-    add({scratch.name, scratch.dtype, BufferRole::kOutput, {scratch.elements}, {}}, true);
   }
   std::vector<std::int64_t> scalars;
   for (const Scalar& scalar : order.scalars) scalars.push_back(scalar.value);
 
   Ran ran;
-  Emulator emulator(ranges);
+  Emulator emulator(memory.ranges);
   const double start = CpuSeconds();
   for (std::size_t i = 0; i < arm.launches.size() && !ran.finding; ++i) {
     if (arm.launches[i].kind == LaunchKind::kMemset) {
       emulator.Memset(arm.launches[i]);
       continue;
     }
-    const std::optional<Finding> found = emulator.Run(*kernel, arm.launches[i], i, scalars, run);
-    if (found) ran.finding = found->text;
+    const auto found = emulator.Run(*kernel, arm.launches[i], i, scalars, run);
+    CHECK(found.has_value(), found ? "" : found.error().message);
+    if (*found) ran.finding = (*found)->text;
   }
   ran.seconds = CpuSeconds() - start;
-  for (const GlobalRange& range : ranges) {
+  for (const GlobalRange& range : memory.ranges) {
     std::vector<float>& values = ran.buffers[range.buffer.name];
     values.resize(range.bytes / sizeof(float));
     std::memcpy(values.data(), range.data, values.size() * sizeof(float));

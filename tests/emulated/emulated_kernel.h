@@ -26,6 +26,14 @@ std::shared_ptr<const Operation> LoadFiles(const std::map<std::string, std::stri
 Order OrderFor(std::shared_ptr<const Operation> operation, const std::string& structure,
                const std::string& settings, const std::vector<Scalar>& shape);
 
+// A package of one cuda kernel `one` (X, Y of n = 1000 elements, n), wanted Y = 2 X, with what its
+// launch is besides ("block = [64, 1, 1]\n").
+Order OneKernel(const std::string& launch, const std::string& source);
+// What the audit of such a package finds; empty: nothing. 16 blocks of 64 threads.
+std::string FoundIn(const std::string& source, const std::string& launch = "");
+
+// Folders of this process, gone with it.
+DeviceOptions EmulatedOptions();
 // Devices by name ("emulated:sm_90"), kept with their cache for the whole test program.
 Device& DeviceNamed(const std::string& name);
 Report Audited(const Order& order, const std::string& device = "emulated:sm_90");

@@ -3,7 +3,10 @@
 
 #include <gmock/gmock.h>
 
+#include <future>
+
 #include "tests/emulated/emulated_kernel.h"
+#include "worker/device/host/machine.h"
 
 namespace pawl::test {
 namespace {
@@ -125,15 +128,36 @@ TEST(PlantedFaults, InlinePtxIsRefusedWithItsLineAndWhatToUse) {
             "or MapShared instead");
 }
 
-// The same findings whatever else the machine does, and however many cores the worker has.
+// The same findings again, by a worker of one core and by workers beside each other.
 TEST(PlantedFaults, AreFoundTheSameWayAgain) {
   const auto package = LoadPackage("tests/data/planted_cuda/row_sum");
+  std::vector<Order> orders;
   for (const char* structure : {"missing_barrier", "shared_race", "missing_cluster_barrier"}) {
-    const Order order = OrderFor(package, structure, "fault=true", Rows(128));
-    const Report first = Audited(order);
-    const Report again = Audited(order);
-    EXPECT_EQ(first.outcome, again.outcome);
-    EXPECT_EQ(first.checks, again.checks);
+    orders.push_back(OrderFor(package, structure, "fault=true", Rows(128)));
+  }
+  const auto audited = [&](const DeviceOptions& options) {
+    std::vector<Report> reports;
+    const auto device = OpenDevice("emulated:sm_90", options);
+    for (const Order& order : orders) {
+      auto executed = (*device)->Execute(order, [](Stage, ArmRole) {});
+      reports.push_back(std::move(executed->report));
+    }
+    return reports;
+  };
+  std::vector<Report> first;
+  for (const Order& order : orders) first.push_back(Audited(order));
+  std::vector<DeviceOptions> workers(3, EmulatedOptions());
+  for (std::size_t i = 0; i < workers.size(); ++i) workers[i].scratch += std::to_string(i);
+  workers[0].cores = {ReadMachine({}).cores.front()};
+  std::vector<std::vector<Report>> again = {audited(workers[0])};
+  auto beside = std::async(std::launch::async, audited, workers[1]);
+  again.push_back(audited(workers[2]));
+  again.push_back(beside.get());
+  for (const std::vector<Report>& reports : again) {
+    for (std::size_t i = 0; i < orders.size(); ++i) {
+      EXPECT_EQ(reports[i].outcome, first[i].outcome);
+      EXPECT_EQ(reports[i].checks, first[i].checks);
+    }
   }
 }
 

@@ -73,6 +73,14 @@ Status ValidateTiming(const Order& order, const std::string& device,
   return {};
 }
 
+Error TooLarge(const std::string& device, const Order& order, std::uint64_t bytes,
+               std::uint64_t allowed) {
+  return Error{device + ": " + order.operation + " needs " + std::to_string(bytes >> 20) +
+                   " MiB for its buffers, input sets and references; a runner may take " +
+                   std::to_string(allowed >> 20) + " MiB: give it a smaller shape",
+               Advice::kReject};
+}
+
 void AddProblem(const Order& order, Hasher& hasher) {
   hasher.Field(order.sources[*order.check.reference].digest.Hex());
   for (const HeaderText& header : order.headers) {  // which the reference is compiled with

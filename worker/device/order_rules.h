@@ -1,6 +1,7 @@
 #pragma once
 // What every device asks of an order before anything is built, and what names its problem. Pure.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,10 @@ Status ValidateArms(const Order& order, const std::string& device, const std::st
 // of an order without rounds.
 Status ValidateTiming(const Order& order, const std::string& device,
                       const std::vector<Instrument>& have);
+
+// Why an order is not taken whose buffers and references need more than a runner may take.
+Error TooLarge(const std::string& device, const Order& order, std::uint64_t bytes,
+               std::uint64_t allowed);
 
 // Adds what an input set and its reference hang on, but for the seed: the reference's text, the
 // buffers and the scalars. The order names a reference.

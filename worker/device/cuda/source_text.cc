@@ -2,75 +2,11 @@
 
 #include <algorithm>
 
+#include "worker/device/cuda/standard_headers.h"
 #include "worker/device/generated_text.h"
 
 namespace pawl {
 namespace {
-
-constexpr const char* kStdint = R"(#pragma once
-typedef signed char int8_t;
-typedef short int16_t;
-typedef int int32_t;
-typedef long int64_t;
-typedef unsigned char uint8_t;
-typedef unsigned short uint16_t;
-typedef unsigned int uint32_t;
-typedef unsigned long uint64_t;
-typedef long intptr_t;
-typedef unsigned long uintptr_t;
-)";
-constexpr const char* kCstdint = R"(#pragma once
-#include "stdint.h"
-namespace std {
-using ::int8_t; using ::int16_t; using ::int32_t; using ::int64_t;
-using ::uint8_t; using ::uint16_t; using ::uint32_t; using ::uint64_t;
-using ::intptr_t; using ::uintptr_t;
-}
-)";
-constexpr const char* kCstddef = R"(#pragma once
-namespace std { using size_t = decltype(sizeof 0); using ptrdiff_t = decltype((char*)0 - (char*)0); }
-using std::size_t; using std::ptrdiff_t;
-)";
-constexpr const char* kCmath = R"(#pragma once
-#define INFINITY __int_as_float(0x7f800000)
-#define NAN __int_as_float(0x7fffffff)
-namespace std {
-#define PAWL_ONE(name)                                                       \
-  __device__ __forceinline__ double name(double x) { return ::name(x); }     \
-  __device__ __forceinline__ float name(float x) { return ::name##f(x); }
-PAWL_ONE(sqrt) PAWL_ONE(exp) PAWL_ONE(exp2) PAWL_ONE(expm1) PAWL_ONE(log) PAWL_ONE(log2)
-PAWL_ONE(log10) PAWL_ONE(log1p) PAWL_ONE(sin) PAWL_ONE(cos) PAWL_ONE(tan) PAWL_ONE(sinh)
-PAWL_ONE(cosh) PAWL_ONE(tanh) PAWL_ONE(atan) PAWL_ONE(erf) PAWL_ONE(erfc) PAWL_ONE(floor)
-PAWL_ONE(ceil) PAWL_ONE(round) PAWL_ONE(trunc) PAWL_ONE(rint) PAWL_ONE(cbrt) PAWL_ONE(fabs)
-#undef PAWL_ONE
-#define PAWL_TWO(name)                                                                           \
-  __device__ __forceinline__ double name(double x, double y) { return ::name(x, y); }            \
-  __device__ __forceinline__ float name(float x, float y) { return ::name##f(x, y); }
-PAWL_TWO(pow) PAWL_TWO(fmod) PAWL_TWO(atan2) PAWL_TWO(hypot) PAWL_TWO(fmax) PAWL_TWO(fmin)
-#undef PAWL_TWO
-__device__ __forceinline__ double abs(double x) { return ::fabs(x); }
-__device__ __forceinline__ float abs(float x) { return ::fabsf(x); }
-__device__ __forceinline__ double fma(double x, double y, double z) { return ::fma(x, y, z); }
-__device__ __forceinline__ float fma(float x, float y, float z) { return ::fmaf(x, y, z); }
-__device__ __forceinline__ bool isnan(double x) { return x != x; }
-__device__ __forceinline__ bool isinf(double x) { return ::fabs(x) > 1.7976931348623157e308; }
-__device__ __forceinline__ bool isfinite(double x) { return ::fabs(x) <= 1.7976931348623157e308; }
-}
-)";
-constexpr const char* kAlgorithm = R"(#pragma once
-namespace std {
-template <class T> __device__ __forceinline__ const T& max(const T& a, const T& b) { return a < b ? b : a; }
-template <class T> __device__ __forceinline__ const T& min(const T& a, const T& b) { return b < a ? b : a; }
-}
-)";
-constexpr const char* kCfloat = R"(#pragma once
-#define FLT_MAX 3.402823466e+38f
-#define FLT_MIN 1.175494351e-38f
-#define FLT_EPSILON 1.192092896e-07f
-#define DBL_MAX 1.7976931348623158e+308
-#define DBL_MIN 2.2250738585072014e-308
-#define DBL_EPSILON 2.2204460492503131e-16
-)";
 
 constexpr const char* kOwn = R"(
 typedef unsigned long long u64;
@@ -199,16 +135,6 @@ __global__ void pawl_stamp(u64* stamps, u32 slot) {
 }
 )";
 
-// NVRTC knows the function that a failed assertion calls, and no header for it.
-constexpr const char* kCassert = R"(#pragma once
-#ifdef NDEBUG
-#define assert(condition) ((void)0)
-#else
-extern "C" __device__ void __assertfail(const char*, const char*, unsigned, const char*, decltype(sizeof 0));
-#define assert(condition) ((condition) ? (void)0 : __assertfail(#condition, __FILE__, __LINE__, __func__, 1))
-#endif
-)";
-
 std::string_view CudaType(DType dtype) {
   switch (dtype) {
     case DType::kF32:
@@ -224,7 +150,9 @@ std::string_view CudaType(DType dtype) {
 }
 
 void AddHeaders(CudaUnit& unit, const std::vector<HeaderText>& headers) {
-  unit.headers = StandardHeaders();
+  for (const StandardHeader& header : StandardHeaders()) {
+    unit.headers.emplace_back(header.name, header.text);
+  }
   for (const HeaderText& header : headers) unit.headers.emplace_back(header.name, header.text);
 }
 
@@ -256,26 +184,6 @@ template <class... A> struct Kernel<void(A...)> {
 )";
 
 }  // namespace
-
-std::vector<std::pair<std::string, std::string>> StandardHeaders() {
-  // The last ones hold what NVRTC has built in: ordinary files include them.
-  return {{"cstdint", kCstdint},
-          {"stdint.h", kStdint},
-          {"cstddef", kCstddef},
-          {"stddef.h", kCstddef},
-          {"cmath", kCmath},
-          {"math.h", kCmath},
-          {"algorithm", kAlgorithm},
-          {"cfloat", kCfloat},
-          {"float.h", kCfloat},
-          {"cassert", kCassert},
-          {"assert.h", kCassert},
-          {"cuda_runtime.h", ""},
-          {"vector_types.h", ""},
-          {"device_launch_parameters.h", ""},
-          {"cstdio", ""},
-          {"stdio.h", ""}};
-}
 
 std::vector<std::string> CudaOptions(int capability) {
   return {"--gpu-architecture=sm_" + std::to_string(capability), "--std=c++20",

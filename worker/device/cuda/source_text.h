@@ -15,10 +15,6 @@
 
 namespace pawl {
 
-// The standard headers that a source may include, as far as kernels and references need them: NVRTC
-// brings none.
-std::vector<std::pair<std::string, std::string>> StandardHeaders();
-
 // What every unit is compiled with for an architecture such as 90 (sm_90). An arm's own options may
 // name another, such as sm_90a, in its place.
 std::vector<std::string> CudaOptions(int capability);

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <iterator>
 #include <map>
+#include <new>
 #include <optional>
 #include <utility>
 
 #include "worker/device/compare.h"
+#include "worker/device/emulated/arm_memory.h"
 #include "worker/device/emulated/emulator.h"
 #include "worker/device/emulated/gpu_compile.h"
 #include "worker/device/emulated/kernel_object.h"
@@ -16,7 +17,6 @@
 #include "worker/device/emulated/unit_text.h"
 #include "worker/device/fill.h"
 #include "worker/device/host/compiler.h"
-#include "worker/device/host/guarded.h"
 #include "worker/device/host/input_sets.h"
 #include "worker/device/host/machine.h"
 #include "worker/device/order_rules.h"
@@ -39,45 +39,11 @@ Status Validate(const Order& order, const std::string& name) {
                Advice::kReject};
 }
 
-// Global memory of one arm: the order's buffers and the arm's scratch.
-struct Memory {
-  std::vector<GuardedMemory> guarded;
-  std::vector<GlobalRange> ranges;  // at guarded's places
-};
-
-Result<Memory> Allocate(const Order& order, const Arm& arm) {
-  Memory memory;
-  const auto add = [&](Buffer buffer, bool writable, bool scratch) -> Status {
-    const std::size_t bytes = static_cast<std::size_t>(buffer.Elements()) * SizeOf(buffer.dtype);
-    Result<GuardedMemory> guarded =
-        GuardedMemory::Allocate(bytes, static_cast<std::uint32_t>(memory.guarded.size()));
-    if (!guarded) return guarded.error();
-    memory.guarded.push_back(std::move(*guarded));
-    GlobalRange range;
-    range.buffer = std::move(buffer);
-    range.data = static_cast<std::byte*>(memory.guarded.back().data());
-    range.bytes = bytes;
-    range.writable = writable;
-    range.scratch = scratch;
-    memory.ranges.push_back(std::move(range));
-    return {};
-  };
-  for (const Buffer& buffer : order.buffers) {
-    Status added = add(buffer, buffer.role == BufferRole::kOutput, false);
-    if (!added) return added.error();
-  }
-  for (const Scratch& scratch : arm.scratch) {
-    Buffer buffer{scratch.name, scratch.dtype, BufferRole::kOutput, {scratch.elements}, {}};
-    if (Status added = add(std::move(buffer), true, true); !added) return added.error();
-  }
-  return memory;
-}
-
 class EmulatedDevice final : public Device {
  public:
   EmulatedDevice(DeviceOptions options, SmLimits limits, bool watched, DeviceFacts facts,
                  std::unique_ptr<ObjectCache> cache, std::unique_ptr<Compiler> compiler,
-                 std::unique_ptr<GpuCompile> gpu_compile, std::uint32_t cores)
+                 std::unique_ptr<GpuCompile> gpu_compile, const Machine& machine)
       : options_(std::move(options)),
         limits_(limits),
         watched_(watched),
@@ -85,7 +51,9 @@ class EmulatedDevice final : public Device {
         cache_(std::move(cache)),
         compiler_(std::move(compiler)),
         gpu_compile_(std::move(gpu_compile)),
-        sets_(*compiler_, *cache_, options_.scratch, cores) {}
+        memory_bytes_(options_.memory_bytes > 0 ? options_.memory_bytes
+                                                : machine.memory_bytes / 4 * 3),
+        sets_(*compiler_, *cache_, options_.scratch, machine.usable_cores) {}
 
   DeviceFacts Facts() const override { return facts_; }
   Result<Execution> Execute(const Order& order, const Progress& progress) override;
@@ -100,10 +68,17 @@ class EmulatedDevice final : public Device {
 
   Result<std::unique_ptr<KernelObject>> Build(const Order& order, const Arm& arm,
                                               Execution& execution);
+  Status CheckAll(const Order& order, const Progress& progress,
+                  const std::vector<std::unique_ptr<KernelObject>>& kernels, Report& report);
+  struct Wrong {
+    std::string text;
+    OutcomeKind kind = OutcomeKind::kWrongOutput;
+  };
   // The arm's check under one try; what is wrong with it, or nothing.
-  std::optional<std::string> Check(const Order& order, const Arm& arm, const Try& run,
-                                   KernelObject& kernel, Memory& memory,
-                                   std::vector<std::vector<std::byte>>& outputs, CheckFacts& facts);
+  Result<std::optional<Wrong>> Check(const Order& order, const Arm& arm, const Try& run,
+                                     KernelObject& kernel, ArmMemory& memory,
+                                     std::vector<std::vector<std::byte>>& outputs,
+                                     CheckFacts& facts);
   std::string Text(const Finding& found, const std::string& launch,
                    const KernelObject& kernel) const;
 
@@ -114,6 +89,7 @@ class EmulatedDevice final : public Device {
   const std::unique_ptr<ObjectCache> cache_;
   const std::unique_ptr<Compiler> compiler_;
   const std::unique_ptr<GpuCompile> gpu_compile_;
+  const std::uint64_t memory_bytes_;  // that a runner may take
   InputSets sets_;
 };
 
@@ -128,22 +104,12 @@ Result<std::unique_ptr<KernelObject>> EmulatedDevice::Build(const Order& order, 
   facts.arm = arm.role;
   facts.source = source.digest;
   facts.compiler = compiler_->version();
-  Unit unit;
-  Result<std::string> text = EmulatedUnit(order, arm, limits_, watched_);
-  if (!text) {
+  const Result<Unit> unit = EmulatedUnit(order, arm, limits_, watched_);
+  if (!unit) {
     execution.report.builds.push_back(std::move(facts));
-    return failed(OutcomeKind::kBuildFailed, text.error().message);
+    return failed(OutcomeKind::kBuildFailed, unit.error().message);
   }
-  unit.text = std::move(*text);
-  unit.flags.assign(std::begin(kEmulatedFlags), std::end(kEmulatedFlags));
-  if (watched_) {
-    unit.flags.insert(unit.flags.end(), std::begin(kWatchFlags), std::end(kWatchFlags));
-  } else {
-    unit.flags.insert(unit.flags.end(), std::begin(kPlainFlags), std::end(kPlainFlags));
-  }
-  unit.options.assign(std::begin(kEmulatedLibraries), std::end(kEmulatedLibraries));
-  unit.keep_symbols = true;
-  Result<Built> built = compiler_->Build(unit);
+  Result<Built> built = compiler_->Build(*unit);
   if (!built) return built.error();
   facts.object = built->digest;
   facts.log = built->log;
@@ -159,7 +125,7 @@ Result<std::unique_ptr<KernelObject>> EmulatedDevice::Build(const Order& order, 
   }
   auto kernel = KernelObject::Load(built->object, options_.scratch, kernels);
   if (!kernel && kernel.error().advice == Advice::kRetry) return kernel.error();
-  if (kernel) facts.shared_bytes = (*kernel)->shared_bytes();
+  if (kernel) facts.shared_bytes = (*kernel)->most_shared_bytes();
   const std::optional<GpuCompile::Answer> gpu = gpu_compile_->Compile(order, arm);
   if (gpu) {
     facts.registers = gpu->use.registers;
@@ -168,9 +134,10 @@ Result<std::unique_ptr<KernelObject>> EmulatedDevice::Build(const Order& order, 
   execution.report.builds.push_back(std::move(facts));
   if (gpu && !gpu->problem.empty()) return failed(OutcomeKind::kBuildFailed, gpu->problem);
   if (!kernel) return failed(OutcomeKind::kLaunchFailed, kernel.error().message);
-  for (const Launch& launch : arm.launches) {
+  for (std::size_t i = 0; i < arm.launches.size(); ++i) {
+    const Launch& launch = arm.launches[i];
     if (launch.kind != LaunchKind::kKernel) continue;
-    if (const auto why = WhyNotLaunch(limits_, launch, (*kernel)->shared_bytes())) {
+    if (const auto why = WhyNotLaunch(limits_, launch, (*kernel)->shared_bytes(i))) {
       return failed(OutcomeKind::kLaunchFailed, *why);
     }
   }
@@ -186,10 +153,12 @@ std::string EmulatedDevice::Text(const Finding& found, const std::string& launch
   return launch + (where.empty() ? "" : " at " + where) + ": " + found.text;
 }
 
-std::optional<std::string> EmulatedDevice::Check(const Order& order, const Arm& arm, const Try& run,
-                                                 KernelObject& kernel, Memory& memory,
-                                                 std::vector<std::vector<std::byte>>& outputs,
-                                                 CheckFacts& facts) {
+Result<std::optional<EmulatedDevice::Wrong>> EmulatedDevice::Check(
+    const Order& order, const Arm& arm, const Try& run, KernelObject& kernel, ArmMemory& memory,
+    std::vector<std::vector<std::byte>>& outputs, CheckFacts& facts) {
+  const auto wrong = [](std::string text, OutcomeKind kind = OutcomeKind::kWrongOutput) {
+    return std::optional<Wrong>({std::move(text), kind});
+  };
   for (std::size_t i = 0; i < memory.ranges.size(); ++i) {
     GlobalRange& range = memory.ranges[i];
     if (range.writable) {
@@ -208,16 +177,20 @@ std::optional<std::string> EmulatedDevice::Check(const Order& order, const Arm& 
       emulator.Memset(launch);
       continue;
     }
-    const std::optional<Finding> found = emulator.Run(kernel, launch, i, scalars, run.order);
-    if (found) return Text(*found, launch.kernel, kernel);
+    const auto found = emulator.Run(kernel, launch, i, scalars, run.order);
+    if (!found) return found.error();
+    if (*found) {
+      return wrong(Text(**found, launch.kernel, kernel),
+                   (*found)->refused ? OutcomeKind::kLaunchFailed : OutcomeKind::kWrongOutput);
+    }
   }
   const std::string kernels = arm.launches.back().kernel;
   for (std::size_t i = 0; i < memory.ranges.size(); ++i) {
     const GlobalRange& range = memory.ranges[i];
     const std::optional<std::int64_t> touched = memory.guarded[i].Touched();
-    if (touched) return kernels + ": " + DescribeTouch(range.buffer, *touched);
+    if (touched) return wrong(kernels + ": " + DescribeTouch(range.buffer, *touched));
     if (!range.writable && std::memcmp(range.data, run.set->contents[i].data(), range.bytes) != 0) {
-      return kernels + ": changed its input " + range.buffer.name;
+      return wrong(kernels + ": changed its input " + range.buffer.name);
     }
   }
   for (std::size_t i = 0; i < order.buffers.size(); ++i) {
@@ -231,7 +204,8 @@ std::optional<std::string> EmulatedDevice::Check(const Order& order, const Arm& 
     if (compared.wrong > 0) {
       const std::string writer =
           watched_ ? emulator.watch().WriterOf(emulator.watch().ranges[i], compared.worst) : "";
-      return kernels + ": " + compared.detail + (writer.empty() ? "" : "; written by " + writer);
+      return wrong(kernels + ": " + compared.detail +
+                   (writer.empty() ? "" : "; written by " + writer));
     }
     if (run.repeats) {
       const std::byte* const now = range.data;
@@ -239,14 +213,14 @@ std::optional<std::string> EmulatedDevice::Check(const Order& order, const Arm& 
       if (differs != outputs[i].end()) {
         const auto element = (differs - outputs[i].begin()) /
                              static_cast<std::ptrdiff_t>(SizeOf(range.buffer.dtype));
-        return kernels + ": not deterministic: " + ElementName(range.buffer, element) +
-               " depends on the order in which blocks, warps or asynchronous copies run, which "
-               "CUDA leaves open";
+        return wrong(kernels + ": not deterministic: " + ElementName(range.buffer, element) +
+                     " depends on the order in which blocks, warps or asynchronous copies run, "
+                     "which CUDA leaves open");
       }
     }
     outputs[i].assign(range.data, range.data + range.bytes);
   }
-  return std::nullopt;
+  return std::optional<Wrong>();
 }
 
 Result<Execution> EmulatedDevice::Execute(const Order& order, const Progress& progress) {
@@ -267,6 +241,23 @@ Result<Execution> EmulatedDevice::Execute(const Order& order, const Progress& pr
     kernels.push_back(std::move(*kernel));
   }
   start = std::chrono::steady_clock::now();
+  const std::uint64_t bytes = MemoryFor(order, watched_);
+  if (bytes > memory_bytes_) return TooLarge("emulated", order, bytes, memory_bytes_);
+  try {
+    if (Status checked = CheckAll(order, progress, kernels, report); !checked) {
+      return checked.error();
+    }
+  } catch (const std::bad_alloc&) {
+    return TooLarge("emulated", order, bytes, memory_bytes_);  // others have a part of it
+  }
+  report.check_seconds = Seconds(start);
+  return execution;
+}
+
+// Until an arm fails, which is the report's outcome.
+Status EmulatedDevice::CheckAll(const Order& order, const Progress& progress,
+                                const std::vector<std::unique_ptr<KernelObject>>& kernels,
+                                Report& report) {
   const ArmRole control = order.arms.front().role;
   progress(Stage::kCheck, control);
   Result<OrderSets> sets = sets_.Of(order, [&] { progress(Stage::kCheck, control); });
@@ -275,7 +266,7 @@ Result<Execution> EmulatedDevice::Execute(const Order& order, const Progress& pr
   const RunOrder downwards{true, true, watched_};
   for (std::size_t i = 0; i < order.arms.size(); ++i) {
     const Arm& arm = order.arms[i];
-    Result<Memory> memory = Allocate(order, arm);
+    Result<ArmMemory> memory = ArmMemory::Allocate(order, arm);
     if (!memory) return memory.error();
     CheckFacts facts;
     facts.arm = arm.role;
@@ -286,19 +277,17 @@ Result<Execution> EmulatedDevice::Execute(const Order& order, const Progress& pr
                            Try{sets->hidden.get(), downwards, false}}) {
       progress(Stage::kCheck, arm.role);
       const auto wrong = Check(order, arm, run, *kernels[i], *memory, outputs, facts);
-      if (!wrong) continue;
+      if (!wrong) return wrong.error();
+      if (!*wrong) continue;
       facts.passed = false;
-      facts.detail = *wrong;
+      facts.detail = (*wrong)->text;
+      report.outcome = {(*wrong)->kind, arm.role, facts.detail};
       break;
     }
     report.checks.push_back(facts);
-    if (!facts.passed) {
-      report.outcome = {OutcomeKind::kWrongOutput, arm.role, facts.detail};
-      break;
-    }
+    if (!facts.passed) break;
   }
-  report.check_seconds = Seconds(start);
-  return execution;
+  return {};
 }
 
 }  // namespace
@@ -338,7 +327,7 @@ Result<std::unique_ptr<Device>> OpenEmulated(const std::string& argument,
   facts.cores = 1;
   return std::unique_ptr<Device>(std::make_unique<EmulatedDevice>(
       options, *limits, watched, std::move(facts), std::move(*cache), std::move(*compiler),
-      std::move(gpu_compile), machine.usable_cores));
+      std::move(gpu_compile), machine));
 }
 
 }  // namespace pawl

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "schema/check.h"
@@ -32,21 +34,29 @@ Emulator::State::~State() {
   if (stacks != nullptr) ::munmap(stacks, stack_count * (kStackBytes + kGuardBytes));
 }
 
-void Emulator::State::MakeFibers(std::uint32_t count) {
+Status Emulator::State::MakeFibers(std::uint32_t count) {
   if (count > stack_count) {
     constexpr std::size_t kEach = kStackBytes + kGuardBytes;
     if (stacks != nullptr) ::munmap(stacks, stack_count * kEach);
+    stacks = nullptr;
+    stack_count = 0;
+    const auto failed = [&] {
+      return Error{"emulated: no memory for the stacks of " + std::to_string(count) +
+                       " threads: " + std::strerror(errno),
+                   Advice::kRetry};
+    };
     void* const mapping = ::mmap(nullptr, count * kEach, PROT_READ | PROT_WRITE,
                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    CHECK(mapping != MAP_FAILED, "no memory for the stacks of", count, "threads");
+    if (mapping == MAP_FAILED) return failed();
     stacks = static_cast<std::byte*>(mapping);
     stack_count = count;
     // A thread that overflows its local memory ends the process here, not in its neighbour's.
     for (std::uint32_t i = 0; i < count; ++i) {
-      CHECK(::mprotect(stacks + i * kEach, kGuardBytes, PROT_NONE) == 0);
+      if (::mprotect(stacks + i * kEach, kGuardBytes, PROT_NONE) != 0) return failed();
     }
   }
   if (fibers.size() < count) fibers.resize(count);
+  return {};
 }
 
 void Emulator::State::Start(Fiber& fiber) {
@@ -64,13 +74,22 @@ void Emulator::State::Enter(context::transfer_t from) {
   State& state = *fiber.machine;
   state.scheduler = from.fctx;
   const LoadedKernel& load = state.kernel->loads()[fiber.rank];
-  load.launches[state.launch_index](state.buffers.data(), state.scalars.data(),
-                                    state.scratch.data());
+  try {
+    load.launches[state.launch_index](state.buffers.data(), state.scalars.data(),
+                                      state.scratch.data());
+  } catch (const std::bad_alloc&) {
+    state.exhausted = true;  // the watch's; it must not leave this stack
+  }
+  if (state.exhausted) {
+    state.found = Finding{};
+    for (;;) state.Yield();
+  }
   Block& block = state.blocks[fiber.rank];
   if (++block.done == state.threads && state.blocks.size() > 1 && state.order.watched) {
-    state.watch.LeaveBlock(fiber.rank, {});
+    state.watch.LeaveBlock(fiber.rank);
   }
   fiber.status = Waiting::kDone;
+  state.EndLane(block, fiber);
   context::jump_fcontext(state.scheduler, nullptr);
 }
 
@@ -78,7 +97,8 @@ void Emulator::State::Resume(Fiber& fiber) {
   current = &fiber;
   LoadedKernel& load = kernel->loads()[fiber.rank];
   load.unit->position->thread = fiber.index;
-  watch.Run(fiber.rank, fiber.thread, blocks[fiber.rank].syncs[fiber.thread / kLanes]);
+  kernel->HandVariablesTo(fiber.rank);
+  watch.Run(fiber.rank, fiber.thread);
   const context::transfer_t back = context::jump_fcontext(fiber.context, &fiber);
   fiber.context = back.fctx;
 }
@@ -109,6 +129,8 @@ bool Emulator::State::RunWarp(Block& block, std::uint32_t warp) {
       if (found) return false;
       any = again = true;
     }
+    // Nobody else of the warp can go on.
+    if (!again) again = ReleaseActive(block, warp);
   }
   return any;
 }
@@ -131,7 +153,7 @@ void Emulator::State::RunCluster(std::uint64_t number) {
     load.unit->position->block = memory.index;
     Block& block = blocks[rank];
     block.waiting = block.done = 0;
-    std::fill(block.syncs.begin(), block.syncs.end(), 0);
+    std::fill(block.ended.begin(), block.ended.end(), 0);
     for (Fiber* fiber : block.fibers) Start(*fiber);
   }
   at_cluster_barrier = 0;
@@ -182,9 +204,10 @@ void Emulator::State::Diagnose() {
   for (const Block& block : blocks) {
     for (const Fiber* fiber : block.fibers) {
       if (missing != nullptr || (!cluster && fiber->rank != waiting->rank)) continue;
-      const bool wanted = waiting->status != Waiting::kInWarp ||
-                          (fiber->thread / kLanes == waiting->thread / kLanes &&
-                           (waiting->mask >> fiber->thread % kLanes & 1) != 0);
+      const bool wanted =
+          waiting->status != Waiting::kInWarp ||
+          (fiber->thread / kLanes == waiting->thread / kLanes && fiber->status != Waiting::kDone &&
+           (waiting->mask >> fiber->thread % kLanes & 1) != 0);
       const bool elsewhere = fiber->status != waiting->status ||
                              (fiber->status == Waiting::kInWarp &&
                               (fiber->kind != waiting->kind || fiber->mask != waiting->mask));
@@ -209,10 +232,11 @@ Emulator::Emulator(std::vector<GlobalRange> ranges)
     const auto stacks = reinterpret_cast<std::uintptr_t>(state_->stacks);
     if (at - stacks < state_->stack_count * (kStackBytes + kGuardBytes)) return true;
     for (const LoadedKernel& load : state_->kernel->loads()) {
-      if (load.Holds(at)) return true;
+      if (load.Holds(at)) return !load.Variable(at, state_->kernel->file());
     }
     return false;
   };
+  watch_.variable_home = [this](std::uintptr_t at) { return state_->kernel->HomeOf(at); };
   watch_.reading_copy = [this](const std::byte* at, std::size_t bytes) {
     return state_->ReadingCopy(at, bytes);
   };
@@ -233,13 +257,28 @@ void Emulator::Memset(const Launch& launch) {
   watch_.Memset(range);
 }
 
-std::optional<Finding> Emulator::Run(KernelObject& kernel, const Launch& launch, std::size_t index,
-                                     const std::vector<std::int64_t>& scalars,
-                                     const RunOrder& order) {
+// Where the kernel has its __device__ variables, as global memory.
+std::vector<GlobalRange> VariablesOf(const KernelObject& kernel) {
+  std::vector<GlobalRange> variables;
+  for (const Variable& variable : kernel.file().device) {
+    GlobalRange range;
+    range.buffer.name = variable.name;
+    range.data = reinterpret_cast<std::byte*>(kernel.loads()[0].base + variable.offset);
+    range.bytes = variable.bytes;
+    range.writable = range.variable = true;
+    variables.push_back(std::move(range));
+  }
+  return variables;
+}
+
+Result<std::optional<Finding>> Emulator::Run(KernelObject& kernel, const Launch& launch,
+                                             std::size_t index,
+                                             const std::vector<std::int64_t>& scalars,
+                                             const RunOrder& order) {
   State& state = *state_;
   const auto size = static_cast<std::uint32_t>(Volume(launch.cluster));
   if (Status provided = kernel.Provide(size); !provided) {
-    return Finding{provided.error().message, nullptr, {}};
+    return Error{provided.error().message, Advice::kRetry};  // the first load worked
   }
   state.kernel = &kernel;
   state.launch = &launch;
@@ -253,16 +292,18 @@ std::optional<Finding> Emulator::Run(KernelObject& kernel, const Launch& launch,
     (range.scratch ? state.scratch : state.buffers).push_back(range.data);
   }
   state.found.reset();
-  state.MakeFibers(state.threads * size);
+  state.exhausted = false;
+  if (Status made = state.MakeFibers(state.threads * size); !made) return made.error();
   state.blocks.assign(size, {});
   state.dynamic.assign(size, std::vector<std::byte>(launch.dynamic_shared_bytes + kAlignment));
-  watch_.blocks.assign(size, {});
+  watch_.blocks = std::vector<BlockMemory>(size);
   watch_.block_extent = launch.block;
-  watch_.shared_variables = kernel.SharedVariables();
+  watch_.shared_variables = kernel.file().shared;
+  if (watch_.variables.empty()) watch_.SetVariables(VariablesOf(kernel));
   for (std::uint32_t rank = 0; rank < size; ++rank) {
     LoadedKernel& load = kernel.loads()[rank];
     State::Block& block = state.blocks[rank];
-    block.syncs.resize((state.threads + kLanes - 1) / kLanes);
+    block.ended.resize((state.threads + kLanes - 1) / kLanes);
     for (std::uint32_t thread = 0; thread < state.threads; ++thread) {
       State::Fiber& fiber = state.fibers[rank * state.threads + thread];
       fiber.rank = static_cast<std::uint16_t>(rank);
@@ -276,18 +317,22 @@ std::optional<Finding> Emulator::Run(KernelObject& kernel, const Launch& launch,
     const auto base = reinterpret_cast<std::uintptr_t>(state.dynamic[rank].data());
     memory.dynamic = state.dynamic[rank].data() + (kAlignment - base % kAlignment) % kAlignment;
     memory.dynamic_bytes = launch.dynamic_shared_bytes;
+    memory.warps.resize(block.ended.size());
     state.SetHooks(load);
     PawlPosition& position = *load.unit->position;
     position.block_extent = {launch.block[0], launch.block[1], launch.block[2]};
     position.grid_extent = {launch.grid[0], launch.grid[1], launch.grid[2]};
     position.rank = rank;
     position.dynamic_shared = memory.dynamic;
+    *load.unit->dynamic_shared = memory.dynamic;
   }
   watch_.BeginLaunch();
   const std::uint64_t clusters = Volume(launch.grid) / size;
   for (std::uint64_t i = 0; i < clusters && !state.found; ++i) {
     state.RunCluster(order.descending ? clusters - 1 - i : i);
   }
+  kernel.HandVariablesTo(0);
+  if (state.exhausted) throw std::bad_alloc();
   return state.found;
 }
 

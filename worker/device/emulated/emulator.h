@@ -19,7 +19,9 @@ namespace pawl {
 
 // Both of each are allowed by CUDA; a correct kernel gives the same outputs under either.
 struct RunOrder {
-  bool descending = false;    // blocks, warps and lanes from the last to the first
+  // Blocks, warps and lanes from the last to the first; and __activemask() is each lane's own, not
+  // that of all that are there.
+  bool descending = false;
   bool land_at_wait = false;  // asynchronous copies: not as they are asked for
   bool watched = true;        // the unit was compiled with the instrumentation
 };
@@ -32,9 +34,11 @@ class Emulator {
   Emulator(const Emulator&) = delete;
   Emulator& operator=(const Emulator&) = delete;
 
-  // What is wrong with it, or nothing. `index`: of the launch in its arm.
-  std::optional<Finding> Run(KernelObject& kernel, const Launch& launch, std::size_t index,
-                             const std::vector<std::int64_t>& scalars, const RunOrder& order);
+  // What is wrong with it, or nothing. `index`: of the launch in its arm. Errors (kRetry): this
+  // machine has no memory or no disk for it. Throws std::bad_alloc.
+  Result<std::optional<Finding>> Run(KernelObject& kernel, const Launch& launch, std::size_t index,
+                                     const std::vector<std::int64_t>& scalars,
+                                     const RunOrder& order);
   void Memset(const Launch& launch);
 
   const Watch& watch() const { return watch_; }

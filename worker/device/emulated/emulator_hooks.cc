@@ -62,18 +62,17 @@ void Emulator::State::SetHooks(LoadedKernel& load) {
                   unsigned parameter, unsigned width, PawlSite site) -> unsigned long long {
     return At(m).Warp(operation, mask, value, parameter, width, site);
   };
-  hooks.active_lanes = [](void* m) {
-    const State& state = At(m);
-    const std::uint32_t warp = state.current->thread / kLanes;
-    std::uint32_t lanes = state.Existing(warp);
-    for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
-      if ((lanes >> lane & 1) == 0) continue;
-      const State::Fiber& other = *state.blocks[state.current->rank].fibers[warp * kLanes + lane];
-      if (other.status == Waiting::kDone) lanes &= ~(1u << lane);
-    }
-    return lanes;
+  hooks.active_lanes = [](void* m, PawlSite site) { return At(m).ActiveLanes(site); };
+  hooks.bounds = [](void* m, unsigned allowed, PawlSite site) {
+    Watch& its = At(m).watch;
+    its.Fail("launched with " + std::to_string(At(m).threads) +
+                 " threads a block, of which its __launch_bounds__ allow " +
+                 std::to_string(allowed),
+             nullptr, site, true);
   };
-  hooks.fence = [](void* m) { At(m).watch.Fence(); };
+  hooks.fence = [](void* m) {
+    if (At(m).order.watched) At(m).watch.Fence();
+  };
   hooks.copy = [](void* m, void* shared, const void* global, unsigned bytes, bool whole,
                   PawlSite site) {
     At(m).Copy({static_cast<std::byte*>(shared), static_cast<const std::byte*>(global), bytes,
@@ -87,9 +86,13 @@ void Emulator::State::SetHooks(LoadedKernel& load) {
   hooks.map_shared = [](void* m, const void* shared, unsigned rank, PawlSite site) {
     return At(m).MapShared(shared, rank, site);
   };
-  hooks.trap = [](void* m, const char* what, PawlSite site) {
+  hooks.trap = [](void* m, PawlSite site) {
     Watch& its = At(m).watch;
-    its.Fail(its.DescribeCurrent() + " stops at " + what, nullptr, site);
+    its.Fail(its.DescribeCurrent() + " stops at __trap()", nullptr, site);
+  };
+  hooks.assertion = [](void* m, const char* condition, PawlSite site) {
+    Watch& its = At(m).watch;
+    its.Fail(its.DescribeCurrent() + " stops at assert(" + condition + ")", nullptr, site);
   };
 }
 

@@ -17,7 +17,6 @@ namespace pawl {
 
 inline constexpr std::size_t kStackBytes = 64 << 10;  // of a thread: its local memory
 inline constexpr std::size_t kGuardBytes = 4 << 10;
-inline constexpr std::uint32_t kLanes = 32;
 inline constexpr std::size_t kAlignment = 1024;  // of dynamic shared memory
 
 std::string SiteText(const PawlSite& site);    // " (file:line)", empty where there is none
@@ -48,7 +47,7 @@ struct Emulator::State {
 
   struct Block {
     std::vector<Fiber*> fibers;
-    std::vector<std::uint16_t> syncs;  // __syncwarp passed, by warp
+    std::vector<std::uint32_t> ended;  // lanes that have left the kernel, by warp
     std::uint32_t waiting = 0;         // at its barrier
     std::uint32_t done = 0;
   };
@@ -78,8 +77,9 @@ struct Emulator::State {
   boost::context::detail::fcontext_t scheduler = nullptr;
   Fiber* current = nullptr;
   std::optional<Finding> found;
+  bool exhausted = false;  // there was no memory to watch with
 
-  void MakeFibers(std::uint32_t count);
+  Status MakeFibers(std::uint32_t count);
   void Start(Fiber& fiber);
   void Resume(Fiber& fiber);
   void Yield();
@@ -95,7 +95,15 @@ struct Emulator::State {
   std::uint64_t Warp(int operation, std::uint32_t mask, std::uint64_t value,
                      std::uint32_t parameter, std::uint32_t width, PawlSite site);
   bool FinishWarp(Block& block, std::uint32_t warp, std::uint32_t mask, int operation);
+  // A lane has ended: those that waited for it need not.
+  void EndLane(Block& block, const Fiber& fiber);
+  std::uint32_t ActiveLanes(PawlSite site);
+  bool ReleaseActive(Block& block, std::uint32_t warp);
   std::uint32_t Existing(std::uint32_t warp) const;
+  // Lanes that are there and have not left the kernel.
+  std::uint32_t Live(const Block& block, std::uint32_t warp) const {
+    return Existing(warp) & ~block.ended[warp];
+  }
   void ClusterBarrier(PawlSite site);
   void Copy(PendingCopy copy);
   void Land(const PendingCopy& copy);

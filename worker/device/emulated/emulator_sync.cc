@@ -23,8 +23,14 @@ const char* WarpOperationName(int operation) {
       return "__shfl_down_sync()";
     case kPawlShuffleXor:
       return "__shfl_xor_sync()";
+    case kPawlBallot:
+      return "__ballot_sync()";
+    case kPawlAny:
+      return "__any_sync()";
+    case kPawlAll:
+      return "__all_sync()";
     default:
-      return "a vote";
+      return "__activemask()";
   }
 }
 
@@ -91,22 +97,70 @@ std::uint64_t Emulator::State::Warp(int operation, std::uint32_t mask, std::uint
   self.width = width;
   self.site = site;
   self.status = Waiting::kInWarp;
-  if (!FinishWarp(blocks[self.rank], warp, mask & Existing(warp), operation)) {
+  Block& block = blocks[self.rank];
+  if (!FinishWarp(block, warp, mask & Live(block, warp), operation)) {
     Wait(Waiting::kInWarp, site);
   }
   return self.result;
+}
+
+void Emulator::State::EndLane(Block& block, const Fiber& fiber) {
+  const std::uint32_t warp = fiber.thread / kLanes;
+  block.ended[warp] |= 1u << fiber.thread % kLanes;
+  for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
+    if ((Live(block, warp) >> lane & 1) == 0) continue;
+    const Fiber& other = *block.fibers[warp * kLanes + lane];
+    if (other.status == Waiting::kInWarp && other.kind != kPawlActive) {
+      FinishWarp(block, warp, other.mask & Live(block, warp), other.kind);
+    }
+  }
+}
+
+// CUDA promises nothing of which lanes are active together: a kernel must be right with all that
+// can be, and with each alone.
+std::uint32_t Emulator::State::ActiveLanes(PawlSite site) {
+  Fiber& self = *current;
+  self.kind = kPawlActive;
+  self.mask = 0;
+  Wait(Waiting::kInWarp, site);
+  return static_cast<std::uint32_t>(self.result);
+}
+
+// True: lanes that have asked for __activemask() go on.
+bool Emulator::State::ReleaseActive(Block& block, std::uint32_t warp) {
+  const std::uint32_t live = Live(block, warp);
+  std::uint32_t together = 0;
+  PawlSite site{};
+  for (std::uint32_t i = 0; i < kLanes; ++i) {
+    const std::uint32_t lane = order.descending ? kLanes - 1 - i : i;
+    if ((live >> lane & 1) == 0) continue;
+    const Fiber& fiber = *block.fibers[warp * kLanes + lane];
+    if (fiber.status != Waiting::kInWarp || fiber.kind != kPawlActive) continue;
+    if (together == 0) site = fiber.site;
+    if (fiber.site.line != site.line || std::strcmp(fiber.site.file, site.file) != 0) continue;
+    together |= 1u << lane;
+    if (order.descending) break;
+  }
+  for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
+    if ((together >> lane & 1) == 0) continue;
+    Fiber& fiber = *block.fibers[warp * kLanes + lane];
+    fiber.result = together;
+    fiber.status = Waiting::kReady;
+  }
+  return together != 0;
 }
 
 // Once every lane of the mask is there: gives each its result and lets it go.
 bool Emulator::State::FinishWarp(Block& block, std::uint32_t warp, std::uint32_t mask,
                                  int operation) {
   Fiber* const* const lanes = block.fibers.data() + warp * kLanes;
+  const std::uint32_t live = Live(block, warp);
   std::uint32_t ballot = 0;
   for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
     if ((mask >> lane & 1) == 0) continue;
     const Fiber& other = *lanes[lane];
     if (other.status != Waiting::kInWarp || other.kind != operation ||
-        (other.mask & Existing(warp)) != mask) {
+        (other.mask & live) != mask) {
       return false;
     }
     if (other.value != 0) ballot |= 1u << lane;
@@ -116,8 +170,10 @@ bool Emulator::State::FinishWarp(Block& block, std::uint32_t warp, std::uint32_t
     if ((mask >> lane & 1) == 0) continue;
     const Fiber& other = *lanes[lane];
     if (operation == kPawlSyncWarp) continue;
-    if (operation == kPawlBallot) {
-      results[lane] = ballot;
+    if (operation >= kPawlBallot) {
+      results[lane] = operation == kPawlBallot ? ballot
+                      : operation == kPawlAny  ? ballot != 0
+                                               : ballot == mask;
       continue;
     }
     const std::uint32_t width = other.width;
@@ -134,9 +190,11 @@ bool Emulator::State::FinishWarp(Block& block, std::uint32_t warp, std::uint32_t
       source = lane ^ other.parameter;
     }
     if ((mask >> source & 1) == 0) {
+      const bool left = (block.ended[warp] & other.mask) >> source & 1;
       watch.Fail(watch.Describe(other.rank, other.thread) + " reads lane " +
                      std::to_string(source) + " by " + WarpOperationName(operation) +
-                     ", which is not in its mask " + MaskText(mask),
+                     (left ? ", which has left the kernel"
+                           : ", which is not in its mask " + MaskText(mask)),
                  nullptr, other.site);
     }
     results[lane] = lanes[source]->value;
@@ -147,7 +205,9 @@ bool Emulator::State::FinishWarp(Block& block, std::uint32_t warp, std::uint32_t
     lanes[lane]->status = Waiting::kReady;
   }
   // Only __syncwarp orders memory.
-  if (operation == kPawlSyncWarp) watch.SetSync(++block.syncs[warp]);
+  if (operation == kPawlSyncWarp && order.watched) {
+    watch.MeetLanes(lanes[0]->rank, warp, mask, mask == Existing(warp));
+  }
   return true;
 }
 

@@ -31,7 +31,10 @@ enum PawlWarpOperation {
   kPawlShuffleUp,  // distance
   kPawlShuffleDown,
   kPawlShuffleXor,
-  kPawlBallot,  // value: the predicate
+  kPawlBallot,  // value: the predicate, of these three
+  kPawlAny,
+  kPawlAll,
+  kPawlActive,
 };
 
 // The first argument of each is `machine`.
@@ -50,20 +53,24 @@ struct PawlHooks {
   // Rendezvous of the lanes in `mask`: what this lane gets.
   unsigned long long (*warp)(void*, int operation, unsigned mask, unsigned long long value,
                              unsigned parameter, unsigned width, PawlSite);
-  unsigned (*active_lanes)(void*);
+  unsigned (*active_lanes)(void*, PawlSite);
+  // A block is larger than __launch_bounds__(threads) allow.
+  void (*bounds)(void*, unsigned threads, PawlSite);
   void (*fence)(void*);
   void (*copy)(void*, void* shared, const void* global, unsigned bytes, bool whole, PawlSite);
   void (*copy_commit)(void*);
   void (*copy_wait)(void*, int latest);
   void (*cluster_sync)(void*, PawlSite);
   void* (*map_shared)(void*, const void* shared, unsigned rank, PawlSite);
-  void (*trap)(void*, const char* what, PawlSite);
+  void (*trap)(void*, PawlSite);
+  void (*assertion)(void*, const char* condition, PawlSite);
 };
 
 // What a unit exports: extern "C" PawlUnit* pawl_unit().
 struct PawlUnit {
   PawlPosition* position;
   PawlHooks* hooks;
+  void** dynamic_shared;  // for what a file declares of it outside functions
 };
 // And extern "C" void pawl_launch_N(void* const* buffers, const long long* scalars, void* const*
 // scratch): the N-th launch's kernel, by the thread at pawl_position.

@@ -1,8 +1,6 @@
 #include "worker/device/emulated/kernel_object.h"
 
-#include <cxxabi.h>
 #include <dlfcn.h>
-#include <elf.h>
 #include <link.h>
 #include <unistd.h>
 
@@ -56,19 +54,6 @@ Image ImageOf(const void* at) {
   return image;
 }
 
-// "_ZZ6kernelvE6a_tile" is "kernel()::a_tile": the last name; "a_tile.0" of a C function's is
-// "a_tile".
-std::string PlainName(const char* symbol) {
-  int status = 0;
-  char* demangled = abi::__cxa_demangle(symbol, nullptr, nullptr, &status);
-  std::string name = status == 0 ? demangled : symbol;
-  std::free(demangled);
-  if (const std::size_t colons = name.rfind("::"); colons != std::string::npos) {
-    name = name.substr(colons + 2);
-  }
-  return name.substr(0, name.find('.'));
-}
-
 }  // namespace
 
 Result<std::unique_ptr<KernelObject>> KernelObject::Load(const std::string& object,
@@ -97,6 +82,7 @@ Status KernelObject::Provide(std::size_t count) {
       loaded.launches.push_back(call);
     }
     const Image image = ImageOf(*unit);
+    loaded.base = image.base;
     loaded.image = image.begin;
     loaded.image_bytes = image.end - image.begin;
     if (image.tls_bytes > 0) {
@@ -110,33 +96,35 @@ Status KernelObject::Provide(std::size_t count) {
   return {};
 }
 
-std::vector<SharedVariable> KernelObject::SharedVariables() const {
-  std::vector<SharedVariable> variables;
-  Elf64_Ehdr file;
-  if (object_.size() < sizeof file) return variables;
-  std::memcpy(&file, object_.data(), sizeof file);
-  const auto section = [&](std::size_t i, Elf64_Shdr& header) {
-    const std::size_t at = file.e_shoff + i * file.e_shentsize;
-    if (i >= file.e_shnum || at + sizeof header > object_.size()) return false;
-    std::memcpy(&header, object_.data() + at, sizeof header);
-    return header.sh_offset + header.sh_size <= object_.size();
-  };
-  for (std::size_t i = 0; i < file.e_shnum; ++i) {
-    Elf64_Shdr symbols, names;
-    if (!section(i, symbols) || symbols.sh_type != SHT_SYMTAB) continue;
-    if (!section(symbols.sh_link, names)) continue;
-    for (std::size_t at = 0; at + sizeof(Elf64_Sym) <= symbols.sh_size; at += sizeof(Elf64_Sym)) {
-      Elf64_Sym symbol;
-      std::memcpy(&symbol, object_.data() + symbols.sh_offset + at, sizeof symbol);
-      if (ELF64_ST_TYPE(symbol.st_info) != STT_TLS || symbol.st_size == 0) continue;
-      if (symbol.st_name >= names.sh_size) continue;
-      const std::string name = object_.c_str() + names.sh_offset + symbol.st_name;
-      variables.push_back({PlainName(name.c_str()), symbol.st_value, symbol.st_size});
-    }
+std::uint32_t KernelObject::most_shared_bytes() const {
+  std::uint32_t most = 0;
+  for (std::size_t i = 0; i < launches_.size(); ++i) {
+    if (launches_[i]) most = std::max(most, shared_bytes(i));
   }
-  std::sort(variables.begin(), variables.end(),
-            [](const auto& a, const auto& b) { return a.offset < b.offset; });
-  return variables;
+  return most;
+}
+
+std::uintptr_t KernelObject::HomeOf(std::uintptr_t at) const {
+  for (std::size_t i = 1; i < loads_.size(); ++i) {
+    if (loads_[i].Variable(at, file_)) return at - loads_[i].base + loads_[0].base;
+  }
+  return at;
+}
+
+void KernelObject::HandVariables(std::size_t to) {
+  for (const pawl::Variable& variable : file_.device) {
+    std::memcpy(reinterpret_cast<void*>(loads_[to].base + variable.offset),
+                reinterpret_cast<const void*>(loads_[holder_].base + variable.offset),
+                variable.bytes);
+  }
+  holder_ = to;
+}
+
+bool LoadedKernel::Variable(std::uintptr_t at, const ObjectFile& file) const {
+  if (!Holds(at)) return false;
+  return std::any_of(file.writable.begin(), file.writable.end(), [&](const auto& extent) {
+    return at - base >= extent.begin && at - base < extent.end;
+  });
 }
 
 std::string KernelObject::LineOf(const void* from) const {

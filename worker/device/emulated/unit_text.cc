@@ -1,10 +1,14 @@
 #include "worker/device/emulated/unit_text.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
+
+#include "worker/device/cuda/standard_headers.h"
+#include "worker/device/emulated/cuda_text.h"
 
 namespace pawl {
 namespace {
@@ -19,128 +23,6 @@ constexpr std::string_view kDevice =
 #include "emulated/pawl_emulated.inc"
     ;
 constexpr std::string_view kDeviceName = "pawl_emulated.h";  // that pawl_device.h asks for
-
-// Headers whose contents the shim has, or that say nothing here.
-constexpr std::string_view kKnownHeaders[] = {
-    "cuda_runtime.h",  "cuda.h",   "device_launch_parameters.h",
-    "vector_types.h",  "stdint.h", "cstdint",
-    "math.h",          "cmath",    "stddef.h",
-    "cstddef",         "float.h",  "cfloat",
-    "limits.h",        "climits",  "assert.h",
-    "cassert",         "stdio.h",  "cstdio",
-    "math_constants.h"};
-
-bool IsWord(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-// The text with comments and literals as blanks: what remains is code. Lines stay lines.
-std::string CodeOf(std::string_view text) {
-  std::string code(text);
-  enum class In { kCode, kLine, kBlock, kString, kCharacter } in = In::kCode;
-  for (std::size_t i = 0; i < code.size(); ++i) {
-    const char c = text[i];
-    const char next = i + 1 < text.size() ? text[i + 1] : '\0';
-    const auto blank = [&](std::size_t at) {
-      if (at < code.size() && code[at] != '\n') code[at] = ' ';
-    };
-    switch (in) {
-      case In::kCode:
-        if (c == '/' && (next == '/' || next == '*')) {
-          in = next == '/' ? In::kLine : In::kBlock;
-          blank(i);
-          blank(++i);
-        } else if (c == '"') {
-          in = In::kString;
-        } else if (c == '\'' && (i == 0 || !IsWord(text[i - 1]))) {  // not 1'000
-          in = In::kCharacter;
-        }
-        break;
-      case In::kLine:
-        if (c == '\n') in = In::kCode;
-        blank(i);
-        break;
-      case In::kBlock:
-        blank(i);
-        if (c == '*' && next == '/') {
-          blank(++i);
-          in = In::kCode;
-        }
-        break;
-      case In::kString:
-      case In::kCharacter:
-        if (c == (in == In::kString ? '"' : '\'') || c == '\n') {
-          in = In::kCode;
-        } else {
-          if (c == '\\') blank(i++);
-          blank(i);
-        }
-        break;
-    }
-  }
-  return code;
-}
-
-std::size_t FindWord(std::string_view code, std::string_view word, std::size_t from) {
-  for (std::size_t at = code.find(word, from); at != std::string_view::npos;
-       at = code.find(word, at + 1)) {
-    const std::size_t end = at + word.size();
-    if ((at == 0 || !IsWord(code[at - 1])) && (end == code.size() || !IsWord(code[end]))) return at;
-  }
-  return std::string_view::npos;
-}
-
-std::string_view Trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
-}
-
-// A word with its parenthesised argument: "__align__(16)".
-void EraseCall(std::string& text, std::string_view word) {
-  const std::size_t at = FindWord(text, word, 0);
-  if (at == std::string::npos) return;
-  std::size_t end = text.find('(', at);
-  int depth = 0;
-  for (; end < text.size(); ++end) {
-    if (text[end] == '(') ++depth;
-    if (text[end] == ')' && --depth == 0) break;
-  }
-  text.erase(at, std::min(end + 1, text.size()) - at);
-}
-
-// "extern __shared__ float tile[];" becomes a pointer to the launch's dynamic shared memory; `text`
-// and `code` are of equal length before.
-std::string WithDynamicShared(std::string_view text, std::string_view code) {
-  std::string out;
-  std::size_t done = 0;
-  for (std::size_t at = FindWord(code, "extern", 0); at != std::string_view::npos;
-       at = FindWord(code, "extern", at + 1)) {
-    const std::size_t end = code.find(';', at);
-    if (end == std::string_view::npos) break;
-    std::string declaration(code.substr(at, end - at));
-    const std::size_t shared = FindWord(declaration, "__shared__", 0);
-    if (shared == std::string::npos || declaration.find('{') != std::string::npos) continue;
-    declaration.erase(shared, std::string_view("__shared__").size());
-    declaration.erase(0, std::string_view("extern").size());
-    for (const char* word : {"__align__", "alignas", "__attribute__"}) EraseCall(declaration, word);
-    const std::size_t bracket = declaration.find('[');
-    if (bracket == std::string::npos) continue;
-    std::string_view before = Trimmed(std::string_view(declaration).substr(0, bracket));
-    std::size_t name = before.size();
-    while (name > 0 && IsWord(before[name - 1])) --name;
-    const std::string type(Trimmed(before.substr(0, name)));
-    out += text.substr(done, at - done);
-    out += type + "* const " + std::string(before.substr(name)) + " = static_cast<" + type +
-           "*>(pawl_position.dynamic_shared)";
-    // What spanned lines still does.
-    out.append(static_cast<std::size_t>(std::count(declaration.begin(), declaration.end(), '\n')),
-               '\n');
-    done = end;
-  }
-  out += text.substr(done);
-  return out;
-}
 
 class Assembler {
  public:
@@ -165,13 +47,16 @@ Status Assembler::Include(std::string_view line, const std::string& file, int nu
   const std::size_t close = line.find(line[open] == '<' ? '>' : '"', open + 1);
   if (close == std::string_view::npos) return {};
   const std::string name(line.substr(open + 1, close - open - 1));
-  if (std::find(std::begin(kKnownHeaders), std::end(kKnownHeaders), name) !=
-      std::end(kKnownHeaders)) {
-    out_ += '\n';
+  const std::vector<StandardHeader>& standard = StandardHeaders();
+  const auto known = std::find_if(standard.begin(), standard.end(),
+                                  [&](const StandardHeader& its) { return its.name == name; });
+  if (known != standard.end()) {
+    if (Status read = Append(known->text, "pawl_" + name, false); !read) return read;
+    out_ += "\n#line " + std::to_string(number + 1) + " \"" + file + "\"\n";
     return {};
   }
   const auto header = std::find_if(headers_.begin(), headers_.end(),
-                                   [&](const HeaderText& known) { return known.name == name; });
+                                   [&](const HeaderText& its) { return its.name == name; });
   const bool own = name == kDeviceName;
   if (header == headers_.end() && !own) {
     return Error{place + ": includes " + std::string(line.substr(open, close + 1 - open)) +
@@ -194,7 +79,12 @@ Status Assembler::Include(std::string_view line, const std::string& file, int nu
 }
 
 Status Assembler::Append(std::string_view original, std::string file, bool checked) {
-  const std::string text = WithDynamicShared(original, CodeOf(original));
+  std::string text = WithDynamicShared(original);
+  if (checked) {
+    Result<std::string> bound = WithLaunchBounds(text, file);
+    if (!bound) return bound.error();
+    text = *std::move(bound);
+  }
   const std::string code = CodeOf(text);
   int number = 1;
   out_ += "#line 1 \"" + file + "\"\n";
@@ -302,19 +192,29 @@ std::string LaunchFunction(const Order& order, const Arm& arm, std::size_t index
 
 }  // namespace
 
-Result<std::string> EmulatedUnit(const Order& order, const Arm& arm, const SmLimits& limits,
-                                 bool watched) {
+Result<Unit> EmulatedUnit(const Order& order, const Arm& arm, const SmLimits& limits,
+                          bool watched) {
   const SourceText& source = order.sources[*arm.source];
-  std::string unit = "#define __CUDA_ARCH__ " + std::to_string(limits.sm * 10) + "\n";
-  if (watched) unit += "#define PAWL_WATCHED 1\n";
-  unit += "#line 1 \"emulated/kernel_abi.h\"\n" + std::string(kAbi);
-  unit += "#line 1 \"emulated/cuda.h\"\n" + std::string(kCuda);
+  Unit unit;
+  std::string& text = unit.text;
+  text = "#define __CUDA_ARCH__ " + std::to_string(limits.sm * 10) + "\n";
+  if (watched) text += "#define PAWL_WATCHED 1\n";
+  text += "#line 1 \"emulated/kernel_abi.h\"\n" + std::string(kAbi);
+  text += "#line 1 \"emulated/cuda.h\"\n" + std::string(kCuda);
   Assembler assembler(order.headers);
   if (Status read = assembler.Append(source.text, source.name, true); !read) return read.error();
-  unit += assembler.Take() + std::string(kSignatures);
+  text += assembler.Take() + std::string(kSignatures);
   for (std::size_t i = 0; i < arm.launches.size(); ++i) {
-    if (arm.launches[i].kind == LaunchKind::kKernel) unit += LaunchFunction(order, arm, i);
+    if (arm.launches[i].kind == LaunchKind::kKernel) text += LaunchFunction(order, arm, i);
   }
+  unit.flags.assign(std::begin(kEmulatedFlags), std::end(kEmulatedFlags));
+  if (watched) {
+    unit.flags.insert(unit.flags.end(), std::begin(kWatchFlags), std::end(kWatchFlags));
+  } else {
+    unit.flags.insert(unit.flags.end(), std::begin(kPlainFlags), std::end(kPlainFlags));
+  }
+  unit.options.assign(std::begin(kEmulatedLibraries), std::end(kEmulatedLibraries));
+  unit.keep_symbols = true;
   return unit;
 }
 

@@ -8,26 +8,21 @@
 #include "schema/order.h"
 #include "schema/result.h"
 #include "worker/device/emulated/limits.h"
+#include "worker/device/host/compiler.h"
 
 namespace pawl {
 
-// `watched`: the unit is to be compiled with kWatchFlags. Errors name the place in the source:
-// inline PTX, an include that no kernel can have.
-Result<std::string> EmulatedUnit(const Order& order, const Arm& arm, const SmLimits& limits,
-                                 bool watched);
+// `watched`: its accesses call the hooks. Errors name the place in the source: inline PTX, an
+// include that no kernel can have.
+Result<Unit> EmulatedUnit(const Order& order, const Arm& arm, const SmLimits& limits, bool watched);
 
 // What a unit is compiled with. Contraction is off, so that a product is rounded before it is added
 // on every machine. No sanitizer library is linked: the unit brings its own hooks.
-inline constexpr const char* kEmulatedFlags[] = {"-std=c++20",
-                                                 "-fPIC",
-                                                 "-shared",
-                                                 "-w",
-                                                 "-g1",
-                                                 "-march=native",
-                                                 "-ffp-contract=off",
-                                                 "-fno-math-errno",
-                                                 "-fno-exceptions",
-                                                 "-fvisibility=hidden"};
+inline constexpr const char* kEmulatedFlags[] = {
+    "-std=c++20", "-fPIC", "-shared", "-w", "-g1", "-march=native", "-ffp-contract=off",
+    "-fno-math-errno", "-fno-exceptions",
+    // So that each call is seen (object_file.h).
+    "-ffunction-sections", "-Wl,--emit-relocs", "-fvisibility=hidden"};
 inline constexpr const char* kPlainFlags[] = {"-O3"};
 // Scalar replacement would split a float4 into its floats, and hide that it was misaligned; the
 // others may load what the source would not have, which looks like a race.

@@ -7,9 +7,9 @@
 // who has read it since. Time is counted in epochs: each barrier of a block begins the next one,
 // and epochs are never used twice, so cells need no clearing between blocks. Two accesses of
 // different threads of a block, of which one is a write, are ordered when a barrier lies between
-// them (another epoch), or a __syncwarp of their common warp (another count). Blocks of a cluster
-// are ordered by cluster barriers; other blocks by __threadfence() and an atomic after the write,
-// an atomic before the read; launches by their order.
+// them (another epoch), or a __syncwarp that both lanes are led through (warp_clock.h). Blocks of a
+// cluster are ordered by cluster barriers; in global memory all threads also by what is published
+// and acquired (publication.h); launches by their order.
 
 #include <array>
 #include <cstddef>
@@ -20,6 +20,9 @@
 
 #include "schema/order.h"
 #include "worker/device/emulated/kernel_abi.h"
+#include "worker/device/emulated/object_file.h"
+#include "worker/device/emulated/publication.h"
+#include "worker/device/emulated/warp_clock.h"
 
 namespace pawl {
 
@@ -38,26 +41,30 @@ struct WatchedWord {
 // has been touched.
 struct WatchedWords {
   void Resize(std::size_t bytes);
+  // Of one of `cells`; 0 before there has been a fence.
+  std::uint32_t StampOf(const WatchedWord& cell) const {
+    return stamps.empty() ? 0 : stamps[static_cast<std::size_t>(&cell - cells.data())];
+  }
+  void Stamp(const WatchedWord& cell, std::uint32_t stamp) {
+    stamps[static_cast<std::size_t>(&cell - cells.data())] = stamp;
+  }
   void Split();
 
   std::vector<WatchedWord> cells;
+  // Of global memory once there has been a fence: each cell's write's (Publications::stamp).
+  std::vector<std::uint32_t> stamps;
   unsigned shift = 2;
 };
 
-// A buffer or scratch memory in global memory.
+// A buffer, scratch memory or a __device__ variable in global memory.
 struct GlobalRange {
   Buffer buffer;
   std::byte* data = nullptr;
   std::size_t bytes = 0;
   bool writable = false;
   bool scratch = false;
-  WatchedWords cells;  // of writable ones
-};
-
-struct SharedVariable {
-  std::string name;
-  std::size_t offset = 0;
-  std::size_t bytes = 0;
+  bool variable = false;  // of `buffer` only the name is known
+  WatchedWords cells;     // of writable ones
 };
 
 // What one block of the running cluster has.
@@ -69,8 +76,15 @@ struct BlockMemory {
   WatchedWords fixed_cells, dynamic_cells;
   PawlIndex index{};  // of the block in the grid
   std::uint32_t epoch = 0;
-  std::uint32_t peer_epoch = 0;  // when another block last touched its shared memory
-  bool left = false;             // all its threads have ended
+  std::vector<WarpClock> warps;
+  bool left = false;  // all its threads have ended
+  // The last touch of its shared memory by another block.
+  struct Peer {
+    std::uint32_t epoch = 0;
+    std::uint32_t rank = 0, thread = 0;
+    const void* from = nullptr;
+    PawlSite site{};
+  } peer;
 };
 
 // Where something was found: a return address in the kernel's code, or a place in its source.
@@ -78,6 +92,7 @@ struct Finding {
   std::string text;
   const void* from = nullptr;
   PawlSite site{};
+  bool refused = false;  // no GPU would launch it
 };
 
 // A copy that has been asked for and not been waited for.
@@ -97,33 +112,41 @@ class Watch {
 
   std::vector<GlobalRange> ranges;
   std::vector<BlockMemory> blocks;                 // by rank, of the running cluster
-  std::vector<SharedVariable> shared_variables;    // of static shared memory
+  std::vector<Variable> shared_variables;          // of static shared memory
+  std::vector<GlobalRange> variables;              // __device__ ones
   std::function<bool(std::uintptr_t)> is_private;  // stacks and the kernel's own constants
+  // The address in `variables` of what some block of a cluster has at another.
+  std::function<std::uintptr_t(std::uintptr_t)> variable_home;
   std::array<std::uint32_t, 3> block_extent{1, 1, 1};
 
+  // What they hold was there before the first launch.
+  void SetVariables(std::vector<GlobalRange> its);
   void BeginLaunch();
   // `blocks` has been filled in: their shared memory holds nothing yet.
   void BeginCluster();
   void PassBarrier(std::uint32_t rank);
   void PassClusterBarrier();
-  void LeaveBlock(std::uint32_t rank, PawlSite site);
+  void LeaveBlock(std::uint32_t rank);
+  // A __syncwarp of the lanes of a mask; `whole`: the warp has no others, nor has had.
+  void MeetLanes(std::uint32_t rank, std::uint32_t warp, std::uint32_t lanes, bool whole);
   void Memset(GlobalRange& range);  // by the host, between launches
 
-  // The thread that runs from now on. `sync` counts what its warp has passed of __syncwarp.
-  void Run(std::uint32_t rank, std::uint32_t thread, std::uint16_t sync) {
+  // The thread that runs from now on.
+  void Run(std::uint32_t rank, std::uint32_t thread) {
     rank_ = rank;
     thread_ = static_cast<std::uint16_t>(thread);
-    warp_ = static_cast<std::uint16_t>(thread / 32);
-    sync_ = sync;
+    warp_ = static_cast<std::uint16_t>(thread / kLanes);
+    lane_ = thread % kLanes;
     block_ = &blocks[rank];
+    clock_ = &block_->warps[warp_];
+    sync_ = clock_->Now(lane_);
   }
-  void SetSync(std::uint16_t sync) { sync_ = sync; }
 
   template <unsigned kBytes, bool kWrite>
   void Access(std::uintptr_t at, const void* from);
   void AccessRange(std::uintptr_t at, std::size_t bytes, bool write, const void* from);
   void Atomic(std::uintptr_t at, std::uint32_t bytes, PawlSite site);
-  void Fence() { fenced_ = true; }
+  void Fence();
   // Both ends of an asynchronous copy, as it is asked for and as it lands.
   void IssueCopy(const PendingCopy& copy);
   void LandCopy(const PendingCopy& copy);
@@ -138,7 +161,8 @@ class Watch {
   std::string WriterOf(const GlobalRange& range, std::int64_t element) const;
   // "a_tile + 1040 B (of 17408 B)", "C[3,17]".
   std::string NameOf(std::uintptr_t at, std::size_t bytes) const;
-  [[noreturn]] void Fail(std::string text, const void* from, PawlSite site = {});
+  [[noreturn]] void Fail(std::string text, const void* from, PawlSite site = {},
+                         bool refused = false);
 
  private:
   enum class Kind { kRead, kWrite, kAtomic, kCopy };
@@ -149,7 +173,11 @@ class Watch {
   };
 
   bool Ordered(std::uint32_t epoch, std::uint16_t who, std::uint16_t sync) const;
-  bool OrderedGlobally(std::uint32_t epoch, std::uint16_t who, std::uint16_t sync) const;
+  bool OrderedGlobally(std::uint32_t epoch, std::uint16_t who, std::uint16_t sync,
+                       std::uint32_t stamp) const;
+  std::size_t ClusterOf(std::uint32_t epoch) const;  // its place in clusters_
+  Instant Now() const { return {Rank(), thread_, block_->epoch, cluster_first_, sync_, -1}; }
+  std::uint16_t Rank() const { return static_cast<std::uint16_t>(rank_); }
   template <Kind kKind>
   void TouchCell(WatchedWord& cell, const Spot& spot, std::uintptr_t at, std::size_t bytes,
                  const void* from, PawlSite site);
@@ -161,7 +189,8 @@ class Watch {
   // False: memory that nobody else sees.
   bool Find(std::uintptr_t at, std::size_t bytes, bool write, Spot& spot, const void* from,
             PawlSite site);
-  GlobalRange* RangeOf(std::uintptr_t at);
+  // `at` becomes the address in the range.
+  GlobalRange* RangeOf(std::uintptr_t& at);
   void NoteRead(WatchedWord& cell);
   [[noreturn]] void FailOutside(std::uintptr_t at, std::size_t bytes, bool write, const void* from,
                                 PawlSite site);
@@ -176,24 +205,23 @@ class Watch {
   std::uint32_t rank_ = 0;
   std::uint16_t thread_ = 0;
   std::uint16_t warp_ = 0;
+  std::uint32_t lane_ = 0;
   std::uint16_t sync_ = 0;
   BlockMemory* block_ = nullptr;
+  const WarpClock* clock_ = nullptr;
 
   std::uint32_t counter_ = 1;        // the newest epoch
   std::uint32_t launch_first_ = 1;   // the first epoch of the launch, of the running cluster, and
   std::uint32_t cluster_start_ = 1;  // since its last barrier
   std::uint32_t cluster_first_ = 1;
   GlobalRange* last_range_ = nullptr;
-  // What the blocks before have published: up to which epoch, by their first one. And of the
-  // running cluster: whether a fence has been executed, whether an atomic has.
+  // What has run of the launch, the running cluster last.
   struct Cluster {
-    std::uint32_t first = 0;
-    std::uint32_t published = 0;
+    std::uint32_t first = 0;  // epoch
     std::vector<PawlIndex> blocks;
   };
   std::vector<Cluster> clusters_;
-  bool fenced_ = false;
-  bool acquired_ = false;
+  Publications publications_;
 };
 
 }  // namespace pawl

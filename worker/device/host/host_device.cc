@@ -78,13 +78,6 @@ std::uint64_t MemoryFor(const Order& order, std::uint64_t cache_bytes) {
   return Bench::CopiesOf(order, cache_bytes) * buffers + sets * set;
 }
 
-Error TooLarge(const Order& order, std::uint64_t bytes, std::uint64_t allowed) {
-  return Error{"host: " + order.operation + " needs " + std::to_string(bytes >> 20) +
-                   " MiB for its buffers, input sets and references; a runner may take " +
-                   std::to_string(allowed >> 20) + " MiB: give it a smaller shape",
-               Advice::kReject};
-}
-
 // What an order needs of one arm to call it.
 struct LoadedArm {
   Built built;
@@ -145,7 +138,7 @@ Result<std::unique_ptr<Bench>> HostDevice::MakeBench(const Order& order, const P
   const std::uint64_t bytes = MemoryFor(order, machine_.cache_bytes);
   const std::uint64_t allowed =
       options_.memory_bytes > 0 ? options_.memory_bytes : machine_.memory_bytes / 4 * 3;
-  if (bytes > allowed) return TooLarge(order, bytes, allowed);
+  if (bytes > allowed) return TooLarge("host", order, bytes, allowed);
   const ArmRole control = order.arms.empty() ? ArmRole::kCommitted : order.arms.front().role;
   progress(Stage::kCheck, control);
   try {
@@ -153,7 +146,8 @@ Result<std::unique_ptr<Bench>> HostDevice::MakeBench(const Order& order, const P
     if (!sets) return sets.error();
     return Bench::Make(order, std::move(*sets), machine_.cache_bytes);
   } catch (const std::bad_alloc&) {
-    return TooLarge(order, bytes, allowed);  // something else has a part of what it may take
+    return TooLarge("host", order, bytes,
+                    allowed);  // something else has a part of what it may take
   }
 }
 

@@ -9,8 +9,9 @@
 extern "C" {
 __attribute__((visibility("hidden"))) PawlPosition pawl_position_here asm("pawl_position_here");
 __attribute__((visibility("hidden"))) PawlHooks pawl_hooks_here asm("pawl_hooks_here");
+__attribute__((visibility("hidden"))) void* pawl_dynamic_here asm("pawl_dynamic_here");
 __attribute__((visibility("default"))) PawlUnit* pawl_unit() {
-  static PawlUnit unit{&pawl_position_here, &pawl_hooks_here};
+  static PawlUnit unit{&pawl_position_here, &pawl_hooks_here, &pawl_dynamic_here};
   return &unit;
 }
 }
@@ -18,6 +19,8 @@ __attribute__((visibility("default"))) PawlUnit* pawl_unit() {
 // over a barrier.
 extern const PawlPosition pawl_position asm("pawl_position_here");
 extern const PawlHooks pawl_hooks asm("pawl_hooks_here");
+// Behind a pointer to dynamic shared memory that a file declares outside functions.
+#define PAWL_DYNAMIC asm("pawl_dynamic_here") __attribute__((visibility("hidden")))
 
 #ifdef PAWL_WATCHED
 // What the compiler's thread-sanitizer instrumentation calls, and its bounds checks.
@@ -71,7 +74,11 @@ PAWL_HOOK __ubsan_handle_out_of_bounds(void* data, unsigned long index) {
 #define __managed__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__ __attribute__((noinline))
-#define __launch_bounds__(...)
+#define __launch_bounds__(...)  // PAWL_BOUNDS holds them, in the kernel's body
+#define PAWL_BOUNDS(threads)                                                            \
+  if (blockDim.x * blockDim.y * blockDim.z > static_cast<unsigned>(threads)) {          \
+    pawl_hooks.bounds(pawl_hooks.machine, static_cast<unsigned>(threads), {__FILE__, __LINE__}); \
+  }
 #define __maxnreg__(...)
 #define __cluster_dims__(...)
 #define __grid_constant__
@@ -82,31 +89,7 @@ PAWL_HOOK __ubsan_handle_out_of_bounds(void* data, unsigned long index) {
 #define __CUDACC_RTC__ 1
 
 typedef unsigned long size_t;
-typedef signed char int8_t;
-typedef unsigned char uint8_t;
-typedef short int16_t;
-typedef unsigned short uint16_t;
-typedef int int32_t;
-typedef unsigned int uint32_t;
-typedef long int64_t;
-typedef unsigned long uint64_t;
-typedef unsigned long uintptr_t;
-typedef long intptr_t;
 typedef long ptrdiff_t;
-namespace std {
-using ::int16_t;
-using ::int32_t;
-using ::int64_t;
-using ::int8_t;
-using ::intptr_t;
-using ::ptrdiff_t;
-using ::size_t;
-using ::uint16_t;
-using ::uint32_t;
-using ::uint64_t;
-using ::uint8_t;
-using ::uintptr_t;
-}  // namespace std
 typedef unsigned char uchar;
 typedef unsigned short ushort;
 typedef unsigned int uint;
@@ -185,18 +168,20 @@ PAWL_INLINE void __threadfence_block() {}
 PAWL_INLINE void __threadfence_system() { pawl_hooks.fence(pawl_hooks.machine); }
 
 // Warps.
-PAWL_INLINE unsigned __activemask() { return pawl_hooks.active_lanes(pawl_hooks.machine); }
+PAWL_INLINE unsigned __activemask(PAWL_SITE) {
+  return pawl_hooks.active_lanes(pawl_hooks.machine, {file, line});
+}
 PAWL_INLINE unsigned __ballot_sync(unsigned mask, int predicate, PAWL_SITE) {
   return static_cast<unsigned>(pawl_hooks.warp(pawl_hooks.machine, kPawlBallot, mask,
                                                predicate != 0, 0, 32, {file, line}));
 }
-PAWL_INLINE int __any_sync(unsigned mask, int predicate, const char* file = __builtin_FILE(),
-                           int line = __builtin_LINE()) {
-  return __ballot_sync(mask, predicate, file, line) != 0;
+PAWL_INLINE int __any_sync(unsigned mask, int predicate, PAWL_SITE) {
+  return static_cast<int>(
+      pawl_hooks.warp(pawl_hooks.machine, kPawlAny, mask, predicate != 0, 0, 32, {file, line}));
 }
-PAWL_INLINE int __all_sync(unsigned mask, int predicate, const char* file = __builtin_FILE(),
-                           int line = __builtin_LINE()) {
-  return __ballot_sync(mask, predicate, file, line) == mask;
+PAWL_INLINE int __all_sync(unsigned mask, int predicate, PAWL_SITE) {
+  return static_cast<int>(
+      pawl_hooks.warp(pawl_hooks.machine, kPawlAll, mask, predicate != 0, 0, 32, {file, line}));
 }
 template <typename T>
 PAWL_INLINE T PawlShuffle(int operation, unsigned mask, T value, unsigned parameter, int width,
@@ -414,20 +399,15 @@ PAWL_INLINE double max(double a, double b) { return fmax(a, b); }
 PAWL_INLINE float abs(float value) { return fabsf(value); }
 PAWL_INLINE double abs(double value) { return fabs(value); }
 PAWL_INLINE long long abs(long long value) { return value < 0 ? -value : value; }
-#define INFINITY __builtin_inff()
-#define NAN __builtin_nanf("")
-#define FLT_MAX __FLT_MAX__
-#define FLT_MIN __FLT_MIN__
-#define FLT_EPSILON __FLT_EPSILON__
-#define INT_MAX __INT_MAX__
-#define INT_MIN (-__INT_MAX__ - 1)
 
 PAWL_INLINE void __trap(PAWL_SITE) {
-  pawl_hooks.trap(pawl_hooks.machine, "__trap()", {file, line});
+  pawl_hooks.trap(pawl_hooks.machine, {file, line});
 }
-#define assert(condition) \
-  ((condition) ? (void)0  \
-               : pawl_hooks.trap(pawl_hooks.machine, "assert(" #condition ")", {__FILE__, __LINE__}))
+// What <cassert> calls.
+extern "C" PAWL_UNSEEN inline void __assertfail(const char* condition, const char* file, unsigned line,
+                                                const char*, size_t) {
+  pawl_hooks.assertion(pawl_hooks.machine, condition, {file, static_cast<int>(line)});
+}
 template <typename... Arguments>
 inline int printf(const char*, Arguments...) {
   return 0;

@@ -1,0 +1,224 @@
+// What orders blocks in global memory: a fence and an atomic behind it, an atomic in the other
+// block.
+
+#include <gmock/gmock.h>
+
+#include "tests/emulated/emulated_kernel.h"
+#include "worker/device/emulated/publication.h"
+
+namespace pawl::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr const char* kUnordered = "with nothing that orders the two blocks between";
+
+// Each block leaves X in Y; the last one to arrive doubles all of it. The texts stand before the
+// writes, between them and the arrival, before and after the atomic, and in the last block.
+struct Steps {
+  std::string before, between = "__syncthreads();", arriving = "__threadfence();", arrived;
+  std::string last = "if (threadIdx.x == 0) count = 0;", doubled = "threadIdx.x";
+};
+std::string LastBlock(const Steps& steps) {
+  return R"(__device__ unsigned count = 0;
+__device__ unsigned others[16];
+extern "C" __global__ void one(const float* X, float* Y, long long n) {
+  __shared__ unsigned before;
+  const long long i = blockIdx.x * 64ll + threadIdx.x;
+  )" + steps.before +
+         R"(
+  if (i < n) Y[i] = X[i];
+  )" + steps.between +
+         R"(
+  if (threadIdx.x == 0) {
+    )" + steps.arriving +
+         R"(
+    before = atomicAdd(&count, 1u);
+    )" + steps.arrived +
+         R"(
+  }
+  __syncthreads();
+  if (before + 1 != gridDim.x) return;
+  )" + steps.last +
+         R"(
+  for (long long k = )" +
+         steps.doubled + R"(; k < n; k += 64) Y[k] = 2 * Y[k];
+}
+)";
+}
+
+TEST(LastBlock, MayReadWhatTheOthersHaveLeft) { EXPECT_EQ(FoundIn(LastBlock({})), ""); }
+
+TEST(LastBlock, MayBeToldByFencesOfAllThreads) {
+  Steps steps;
+  steps.between = "__threadfence(); __syncthreads();";
+  steps.arriving = "";
+  EXPECT_EQ(FoundIn(LastBlock(steps)), "");
+}
+
+TEST(LastBlock, NeedsAFence) {
+  Steps steps;
+  steps.arriving = "";
+  EXPECT_THAT(FoundIn(LastBlock(steps)),
+              AllOf(HasSubstr("one.cu:17: race on global memory: thread (31,0,0) of block (15,0,0) "
+                              "reads Y[31], which thread (31,0,0) of block (0,0,0) wrote"),
+                    HasSubstr(kUnordered)));
+}
+
+TEST(LastBlock, NeedsABarrierBeforeTheFence) {
+  Steps steps;
+  steps.between = "";
+  EXPECT_THAT(FoundIn(LastBlock(steps)), HasSubstr(kUnordered));
+}
+
+TEST(LastBlock, NeedsTheFenceBehindTheWrites) {
+  Steps steps;
+  steps.before = "__threadfence();";
+  steps.arriving = "";
+  EXPECT_THAT(FoundIn(LastBlock(steps)), HasSubstr(kUnordered));
+}
+
+TEST(LastBlock, NeedsTheFenceBeforeTheAtomic) {
+  Steps steps;
+  steps.arriving = "";
+  steps.arrived = "__threadfence();";
+  EXPECT_THAT(FoundIn(LastBlock(steps)), HasSubstr(kUnordered));
+}
+
+TEST(LastBlock, NeedsTheFenceOfTheThreadThatArrives) {
+  Steps steps;
+  steps.between = "if (threadIdx.x == 1) __threadfence(); __syncthreads();";
+  steps.arriving = "";
+  EXPECT_THAT(FoundIn(LastBlock(steps)), HasSubstr(kUnordered));
+}
+
+TEST(LastBlock, NeedsTheSameAtomic) {
+  Steps steps;
+  steps.arriving = "__threadfence(); atomicAdd(&others[0], blockIdx.x);";
+  EXPECT_EQ(FoundIn(LastBlock(steps)), "") << "an atomic elsewhere takes nothing away";
+  steps.arriving = "";
+  steps.arrived = "__threadfence(); atomicAdd(&others[blockIdx.x], 1u);";
+  EXPECT_THAT(FoundIn(LastBlock(steps)), HasSubstr(kUnordered));
+}
+
+TEST(LastBlock, MustLeaveItsCounterAsItFoundIt) {
+  Steps steps;
+  steps.last = "";
+  EXPECT_THAT(FoundIn(LastBlock(steps)), AllOf(HasSubstr("Y["), HasSubstr("wrong")))
+      << "a variable keeps its value from run to run";
+}
+
+// A warp a block: __syncwarp in the barrier's place, and shuffles order nothing.
+std::string LastWarp(const std::string& before, const std::string& after) {
+  return R"(__device__ unsigned count = 0;
+extern "C" __global__ void one(const float* X, float* Y, long long n) {
+  const long long i = blockIdx.x * 32ll + threadIdx.x;
+  if (i < n) Y[i] = X[i];
+  )" + before +
+         R"(
+  unsigned arrived = 0;
+  if (threadIdx.x == 0) {
+    __threadfence();
+    arrived = atomicAdd(&count, 1u);
+  }
+  arrived = __shfl_sync(0xffffffffu, arrived, 0);
+  if (arrived + 1 < gridDim.x) return;
+  )" + after +
+         R"(
+  for (long long k = threadIdx.x; k < n; k += 32) Y[k] = 2 * Y[k];
+  if (threadIdx.x == 0) count = 0;
+}
+)";
+}
+
+TEST(LastBlock, MayBeAWarp) {
+  constexpr const char* kWarps =
+      "kernel = \"one\"\ngrid = [\"ceil_div(n, 32)\", 1, 1]\nblock = [32, 1, 1]\n";
+  EXPECT_EQ(FoundIn(LastWarp("__syncwarp();", "__syncwarp();"), kWarps), "");
+  EXPECT_THAT(FoundIn(LastWarp("", "__syncwarp();"), kWarps), HasSubstr(kUnordered));
+  EXPECT_THAT(FoundIn(LastWarp("__syncwarp();", ""), kWarps), HasSubstr(kUnordered));
+}
+
+TEST(DeviceVariables, AreGlobalMemoryOfAllBlocks) {
+  EXPECT_THAT(FoundIn(R"(__device__ float latest[4];
+extern "C" __global__ void one(const float* X, float* Y, long long n) {
+  const long long i = blockIdx.x * 64ll + threadIdx.x;
+  if (i < n) Y[i] = 2 * X[i];
+  if (threadIdx.x == 0) latest[1] = 1;
+}
+)"),
+              AllOf(HasSubstr("one.cu:5: race on global memory: thread (0,0,0) of block (1,0,0) "
+                              "writes the __device__ variable latest, byte 4 of 16 (word 1), which "
+                              "thread (0,0,0) of block (0,0,0) wrote"),
+                    HasSubstr(kUnordered)));
+  EXPECT_THAT(FoundIn(R"(__device__ float latest[4];
+extern "C" __global__ void one(const float* X, float* Y, long long n) {
+  const long long i = blockIdx.x * 64ll + threadIdx.x;
+  float* const at = latest;
+  if (i < n) Y[i] = 2 * X[i];
+  if (i == 0) at[n - 996] = 1;
+}
+)"),
+              AllOf(HasSubstr("one.cu:6"),
+                    HasSubstr("thread (0,0,0) of block (0,0,0) writes 4 bytes out of range: the "
+                              "__device__ variable latest byte 16, of 16")));
+}
+
+TEST(DeviceVariables, BeginAsTheyAreDeclared) {
+  EXPECT_EQ(FoundIn(R"(__device__ float factors[3] = {0, 2, 1};
+__device__ int zero;
+extern "C" __global__ void one(const float* X, float* Y, long long n) {
+  const long long i = blockIdx.x * 64ll + threadIdx.x;
+  if (i < n) Y[i] = factors[1 + zero] * X[i];
+}
+)"),
+            "");
+}
+
+TEST(DeviceVariables, AreOneForTheBlocksOfACluster) {
+  EXPECT_EQ(
+      FoundIn(R"(#include "pawl_device.h"
+__device__ unsigned count;
+__device__ float twos[16];
+extern "C" __global__ void one(const float* X, float* Y, long long n) {
+  const long long i = blockIdx.x * 64ll + threadIdx.x;
+  if (threadIdx.x == 0) atomicAdd(&count, 1u);
+  if (threadIdx.x == 1) twos[blockIdx.x] = 2;
+  pawl::ClusterSync();
+  if (i < n) Y[i] = twos[blockIdx.x ^ 1] * X[i];
+  if (threadIdx.x == 0 && atomicAdd(&count, 0u) % 2 != 0) __trap();
+  pawl::ClusterSync();
+}
+)",
+              "kernel = \"one\"\ngrid = [16, 1, 1]\nblock = [64, 1, 1]\ncluster = [2, 1, 1]\n"),
+      "");
+}
+
+// Without kernels: what one block hands on to the next but one.
+TEST(Publications, HandOnWhatTheyHaveAcquired) {
+  const auto at = [](std::uint32_t epoch) { return Instant{0, 0, epoch, epoch, 0, -1}; };
+  Publications publications;
+  publications.BeginLaunch();
+  publications.BeginCluster();
+  const PastAccess write{0, 0, 0, false, 1, 0, publications.stamp()};
+  publications.Fence(at(1), nullptr);
+  const PastAccess late{0, 0, 0, false, 1, 0, publications.stamp()};
+  publications.Atomic(100, at(1), nullptr);
+  publications.BeginCluster();
+  publications.Atomic(100, at(2), nullptr);
+  EXPECT_TRUE(publications.Reaches(write, at(2), nullptr));
+  EXPECT_FALSE(publications.Reaches(late, at(2), nullptr)) << "written after the fence";
+  publications.Fence(at(2), nullptr);
+  publications.Atomic(200, at(2), nullptr);
+  publications.BeginCluster();
+  EXPECT_FALSE(publications.Reaches(write, at(3), nullptr));
+  publications.Atomic(200, at(3), nullptr);
+  EXPECT_TRUE(publications.Reaches(write, at(3), nullptr));
+  publications.BeginCluster();
+  publications.Atomic(300, at(4), nullptr);
+  EXPECT_FALSE(publications.Reaches(write, at(4), nullptr));
+}
+
+}  // namespace
+}  // namespace pawl::test
