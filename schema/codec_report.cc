@@ -110,6 +110,7 @@ void WriteDevice(const DeviceFacts& value, wire::DeviceFacts::Builder out) {
   out.setPeakGflops(value.peak_gflops);
   out.setPeakGbytesPerS(value.peak_gbytes_per_s);
   out.setNeedsSource(value.needs_source);
+  out.setPinnedMhz(value.pinned_mhz);
 }
 
 DeviceFacts ReadDevice(wire::DeviceFacts::Reader in, const Place& at) {
@@ -127,6 +128,7 @@ DeviceFacts ReadDevice(wire::DeviceFacts::Reader in, const Place& at) {
   value.peak_gflops = (at / "peak_gflops").NotNegative(in.getPeakGflops());
   value.peak_gbytes_per_s = (at / "peak_gbytes_per_s").NotNegative(in.getPeakGbytesPerS());
   value.needs_source = in.getNeedsSource();
+  value.pinned_mhz = in.getPinnedMhz();
   return value;
 }
 
@@ -142,6 +144,7 @@ void WriteConditions(const DeviceConditions& value, wire::DeviceConditions::Buil
   out.setTemperatureC(value.temperature_c);
   out.setPowerW(value.power_w);
   out.setForeignProcesses(value.foreign_processes);
+  out.setPinnedMhz(value.pinned_mhz);
 }
 
 DeviceConditions ReadConditions(wire::DeviceConditions::Reader in, const Place& at) {
@@ -151,6 +154,7 @@ DeviceConditions ReadConditions(wire::DeviceConditions::Reader in, const Place& 
   value.temperature_c = in.getTemperatureC();
   value.power_w = (at / "power_w").NotNegative(in.getPowerW());
   value.foreign_processes = in.getForeignProcesses();
+  value.pinned_mhz = in.getPinnedMhz();
   return value;
 }
 

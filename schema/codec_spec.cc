@@ -76,6 +76,7 @@ void WriteSpec(const TrackSpec& value, wire::TrackSpec::Builder out) {
   out.setPeakGflops(value.peak_gflops);
   out.setPeakGbytesPerS(value.peak_gbytes_per_s);
   WriteDeadlines(value.deadlines, out.getDeadlines());
+  out.setRequirePinned(value.require_pinned);
 }
 
 TrackSpec ReadSpec(wire::TrackSpec::Reader in, const Place& at) {
@@ -113,6 +114,7 @@ TrackSpec ReadSpec(wire::TrackSpec::Reader in, const Place& at) {
   value.peak_gflops = (at / "peak_gflops").NotNegative(in.getPeakGflops());
   value.peak_gbytes_per_s = (at / "peak_gbytes_per_s").NotNegative(in.getPeakGbytesPerS());
   value.deadlines = ReadDeadlines(in.getDeadlines(), at / "deadlines");
+  value.require_pinned = in.getRequirePinned();
   return value;
 }
 

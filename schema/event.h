@@ -56,6 +56,7 @@ struct TrackSpec {
   double peak_gflops = 0;
   double peak_gbytes_per_s = 0;
   Deadlines deadlines;  // of its orders. Not bound
+  bool require_pinned = false;  // measured only where the clocks are pinned
 
   bool operator==(const TrackSpec&) const = default;
 };

@@ -62,6 +62,7 @@ struct TrackSpec {
     checkMs @26 :UInt32;
     runMs @27 :UInt32;
   }
+  requirePinned @28 :Bool;
 }
 
 struct LedgerCreated {

@@ -64,6 +64,7 @@ struct DeviceFacts {
   peakGflops @7 :Float64;
   peakGbytesPerS @8 :Float64;
   needsSource @9 :Bool;
+  pinnedMhz @10 :UInt16;
 }
 
 struct Capture {
@@ -78,6 +79,7 @@ struct DeviceConditions {
   temperatureC @2 :UInt32;
   powerW @3 :Float64;
   foreignProcesses @4 :UInt32;
+  pinnedMhz @5 :UInt16;
 }
 
 struct Report {

@@ -94,6 +94,7 @@ struct DeviceConditions {
   std::uint32_t temperature_c = 0;
   double power_w = 0;
   std::uint32_t foreign_processes = 0;  // others that computed on it
+  std::uint16_t pinned_mhz = 0;         // that its clock was held at; 0: only observed
 
   bool operator==(const DeviceConditions&) const = default;
 };
@@ -110,6 +111,7 @@ struct DeviceFacts {
   double peak_gflops = 0;            // float32; 0: not known
   double peak_gbytes_per_s = 0;      // memory; 0: not known
   bool needs_source = true;          // false for a replay
+  std::uint16_t pinned_mhz = 0;      // that its worker holds its clock at; 0: only observed
 
   bool operator==(const DeviceFacts&) const = default;
 };

@@ -298,6 +298,28 @@ void Agent::OnStop(std::int64_t now_ms) {
   state.expected = state.NextDeadline();
 }
 
+void Agent::OnDisturbed(std::int64_t now_ms, const std::string& why) {
+  State& state = *state_;
+  if (state.ended != AgentEnd::kRunning) return;
+  state.Wake(now_ms);
+  const bool serving = state.phase == State::Phase::kServing;
+  if (state.held) {
+    const LeaseKey key = state.held->key;
+    state.GiveUp(why.c_str());
+    if (serving) state.Release(key, why);
+  } else {
+    state.child.Kill();
+    state.ready_said = false;
+  }
+  // At once, whether there is work or not: until then nobody holds the clocks.
+  if (!state.leaving && !state.EnsureChild()) {
+    if (serving) state.link.Send(Bye{state.why});
+    return;
+  }
+  state.Proceed();
+  state.expected = state.NextDeadline();
+}
+
 std::int64_t Agent::NextDeadline() const { return state_->NextDeadline(); }
 AgentEnd Agent::ended() const { return state_->ended; }
 const std::string& Agent::why() const { return state_->why; }

@@ -15,5 +15,5 @@ pawl_library(pawl_agent SOURCES agent.cc agent_work.cc HEADERS agent.h agent_sta
 
 # Links neither RocksDB nor a TOML parser.
 add_executable(pawl-worker main.cc)
-target_link_libraries(pawl-worker PRIVATE pawl_agent pawl_runner pawl_cuda_device CLI11::CLI11 spdlog::spdlog
+target_link_libraries(pawl-worker PRIVATE pawl_agent pawl_clocks pawl_runner pawl_cuda_device CLI11::CLI11 spdlog::spdlog
   nlohmann_json::nlohmann_json)

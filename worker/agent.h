@@ -57,6 +57,9 @@ class Agent {
   void OnTick(std::int64_t now_ms);      // beats, deadlines, leases
   // SIGTERM: finishes or releases, then BYE. Asked again, or with no coordinator there: at once.
   void OnStop(std::int64_t now_ms);
+  // What it measures on has changed under it (its clocks were let go): what is held is given back,
+  // and the runner is started anew.
+  void OnDisturbed(std::int64_t now_ms, const std::string& why);
   std::int64_t NextDeadline() const;  // ms; when to call OnTick at the latest
   AgentEnd ended() const;
   const std::string& why() const;  // one line, when it ended badly

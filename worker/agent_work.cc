@@ -207,6 +207,7 @@ void Agent::State::Finish(Execution execution) {
     of.order = held->digest;
     of.worker = options.worker;
     of.toolchain = facts.toolchain;
+    of.conditions.pinned_mhz = facts.pinned_mhz;
     of.arms.clear();
     for (const Arm& arm : held->order.arms) of.arms.push_back(arm.role);
   };

@@ -34,6 +34,10 @@
 
 #include "schema/digest.h"
 #include "worker/agent.h"
+#include "worker/clocks/clocked_child.h"
+#include "worker/clocks/guardian_process.h"
+#include "worker/clocks/keeper.h"
+#include "worker/clocks/lease_folder.h"
 #include "worker/device.h"
 #include "worker/device/cuda/builder.h"
 #include "worker/evidence.h"
@@ -49,6 +53,7 @@ constexpr int kExitUsage = 2;
 constexpr int kExitFailed = static_cast<int>(AgentEnd::kFailed);
 constexpr std::int64_t kSlotWaitMs = 5'000;  // for a worker that was killed a moment ago to be gone
 constexpr std::int64_t kSlotPauseMs = 50;
+constexpr int kMostClockMhz = 20'000;
 
 struct Options {
   std::string endpoint;
@@ -59,6 +64,11 @@ struct Options {
   std::uint64_t evidence_mb = 1'024;
   std::uint64_t cache_mb = 2'048;
   std::uint32_t orders_per_runner = 0;
+  std::string clocks = std::string(Name(ClockMode::kObserve));
+  std::string clock_mhz = "base";
+  std::uint32_t memory_clock_mhz = 0;
+  std::string clock_leases = DefaultLeaseFolder();
+  bool reset_clocks = false;
   bool list_devices = false;
   bool json = false;
   bool verbose = false;
@@ -140,8 +150,12 @@ std::string DefaultState() {
   return "pawl-state";
 }
 
-int ListTheDevices(bool as_json) {
-  for (const DeviceListing& device : ListDevices()) {
+int ListTheDevices(bool as_json, const std::string& clock_leases) {
+  for (DeviceListing& device : ListDevices()) {
+    if (!device.facts.uuid.empty()) {
+      const std::string held = WhoHolds(clock_leases, device.facts.uuid);
+      device.notes.push_back("clocks: " + (held.empty() ? "observed, nobody pins them" : held));
+    }
     const DeviceFacts& facts = device.facts;
     if (!as_json) {
       std::printf("%-8s %s\n", device.name.c_str(),
@@ -180,6 +194,17 @@ Result<std::unique_ptr<Spool>> OpenSpool(const Options& options) {
     if (spool || spool.error().advice != Advice::kRetry || NowMs() >= until) return spool;
     poll(nullptr, 0, kSlotPauseMs);
   }
+}
+
+// "base" or a number.
+Result<std::uint32_t> ParseClockMhz(std::string_view text) {
+  std::uint32_t mhz = 0;
+  if (text == "base") return kBaseClock;
+  const char* const end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, mhz);
+  if (error == std::errc() && at == end && mhz >= 1 && mhz <= kMostClockMhz) return mhz;
+  return Error{"--clock-mhz \"" + std::string(text) + "\": wanted \"base\" or MHz, 1 to " +
+               std::to_string(kMostClockMhz)};
 }
 
 // Two workers of one name would be taken for one that was started again, by turns, and neither
@@ -224,6 +249,8 @@ int Work(const Options& options) {
 
   const Result<std::vector<int>> cores = ParseCores(options.cores);
   if (!cores) return Fail(cores.error().message, kExitUsage);
+  const Result<std::uint32_t> clock_mhz = ParseClockMhz(options.clock_mhz);
+  if (!clock_mhz) return Fail(clock_mhz.error().message, kExitUsage);
   const Result<BootId> boot = DrawBootId();
   if (!boot) return Fail(boot.error().message);
   Result<std::unique_ptr<Link>> link = ConnectLink(options.endpoint);
@@ -243,7 +270,14 @@ int Work(const Options& options) {
   runner.device_options.cache = options.state + "/cache";
   runner.device_options.cache_bytes = options.cache_mb << 20;
   runner.device_options.cores = *cores;
-  const std::unique_ptr<Child> child = MakeProcessChild(runner);
+  const std::unique_ptr<Child> process = MakeProcessChild(runner);
+  KeeperOptions keeping;
+  keeping.leases = options.clock_leases;
+  keeping.gpu_mhz = *clock_mhz;
+  keeping.memory_mhz = options.memory_clock_mhz;
+  const std::unique_ptr<ClockKeeper> keeper = MakeProcessKeeper(keeping);
+  ClockedChild child(*process, *keeper, *ParseClockMode(options.clocks),
+                     [](const std::string& line) { spdlog::warn("{}", line); });
 
   AgentOptions agent_options;
   agent_options.host = HostName();
@@ -258,17 +292,25 @@ int Work(const Options& options) {
                agent_options.worker.value, boot->value, PAWL_VERSION, options.endpoint,
                options.state);
 
-  Agent agent(agent_options, **link, *child, **spool, evidence.get());
+  Agent agent(agent_options, **link, child, **spool, evidence.get());
   agent.Start(NowMs());
   while (agent.ended() == AgentEnd::kRunning) {
-    std::int64_t wait = std::clamp<std::int64_t>(agent.NextDeadline() - NowMs(), 0, 3'600'000);
+    const std::int64_t next = std::min(agent.NextDeadline(), keeper->NextBeat());
+    std::int64_t wait = std::clamp<std::int64_t>(next - NowMs(), 0, 3'600'000);
     if ((*link)->Ready()) wait = 0;
-    pollfd ready[] = {{signals, POLLIN, 0}, {(*link)->fd(), POLLIN, 0}, {child->fd(), POLLIN, 0}};
+    pollfd ready[] = {{signals, POLLIN, 0},
+                      {(*link)->fd(), POLLIN, 0},
+                      {child.fd(), POLLIN, 0},
+                      {keeper->fd(), POLLIN, 0}};
     poll(ready, std::size(ready), static_cast<int>(wait));
     signalfd_siginfo signal{};
     while (read(signals, &signal, sizeof signal) == static_cast<ssize_t>(sizeof signal)) {
       spdlog::info("event=signal number={}", signal.ssi_signo);
       agent.OnStop(NowMs());
+    }
+    if (const std::optional<std::string> lost = keeper->Tend(NowMs())) {
+      spdlog::warn("event=clocks_lost why=\"{}\"", *lost);
+      agent.OnDisturbed(NowMs(), "the clocks are not held any more: " + *lost);
     }
     const std::int64_t now = NowMs();
     if (now >= agent.NextDeadline()) {
@@ -277,6 +319,7 @@ int Work(const Options& options) {
       agent.OnReadable(now);
     }
   }
+  keeper->Release();
   spdlog::info("event=end code={}", static_cast<int>(agent.ended()));
   if (agent.ended() == AgentEnd::kDone) return 0;
   return Fail(agent.why(), static_cast<int>(agent.ended()));
@@ -287,6 +330,11 @@ int Main(int argc, char** argv) {
   if (const auto command = ParseRunnerArguments(argc, argv)) {
     if (!*command) return Fail(command->error().message, kExitUsage);
     return RunnerMain(**command);
+  }
+
+  if (const auto command = ParseGuardianArguments(argc, argv)) {
+    if (!*command) return Fail(command->error().message, kExitUsage);
+    return GuardianMain(**command);
   }
 
   Options options;
@@ -314,6 +362,23 @@ int Main(int argc, char** argv) {
   app.add_option("--orders-per-runner", options.orders_per_runner,
                  "a fresh process after this many orders; 0: only when one is needed")
       ->capture_default_str();
+  app.add_option(
+         "--clocks", options.clocks,
+         "a GPU's clocks: observe; pin: hold them where that is allowed; require-pinned: or "
+         "do not work")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"observe", "pin", "require-pinned"}));
+  app.add_option("--clock-mhz", options.clock_mhz, "what they are pinned at, or base")
+      ->capture_default_str();
+  app.add_option("--memory-clock-mhz", options.memory_clock_mhz,
+                 "what the memory's clock is pinned at with them; 0: left alone")
+      ->capture_default_str()
+      ->check(CLI::Range(0, kMostClockMhz));
+  app.add_option("--clock-leases", options.clock_leases,
+                 "folder of the records of what is pinned, one for all workers of a machine")
+      ->capture_default_str();
+  app.add_flag("--reset-clocks", options.reset_clocks,
+               "reset the clocks that workers which were killed have left pinned, and exit");
   app.add_flag("--list-devices", options.list_devices,
                "what this machine can measure on, and exit");
   app.add_flag("--json", options.json, "with --list-devices: one JSON object a line");
@@ -324,7 +389,8 @@ int Main(int argc, char** argv) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     return Fail(std::string(error.what()) + "; see pawl-worker --help", kExitUsage);
   }
-  if (options.list_devices) return ListTheDevices(options.json);
+  if (options.list_devices) return ListTheDevices(options.json, options.clock_leases);
+  if (options.reset_clocks) return ResetClocksMain(options.clock_leases);
   if (options.endpoint.empty())
     return Fail("--connect is missing; see pawl-worker --help", kExitUsage);
 

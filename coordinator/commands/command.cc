@@ -46,6 +46,27 @@ CLI::Validator AtLeastOne() {
   return CLI::Validator(check, "at least 1", "at_least_one");
 }
 
+std::vector<std::string> ClockOptions::ForWorker() const {
+  if (!pins()) return {};
+  return {"--clocks",           clocks,
+          "--clock-mhz",        clock_mhz,
+          "--memory-clock-mhz", std::to_string(memory_clock_mhz)};
+}
+
+void AddClockOptions(CLI::App& command, ClockOptions& options) {
+  command
+      .add_option("--clocks", options.clocks,
+                  "a GPU's clocks: observe; pin: hold them where that is allowed; require-pinned: "
+                  "or do not measure")
+      ->check(CLI::IsMember({"observe", "pin", "require-pinned"}));
+  command.add_option("--clock-mhz", options.clock_mhz, "what they are pinned at, or base")
+      ->check(NotEmpty());
+  command
+      .add_option("--memory-clock-mhz", options.memory_clock_mhz,
+                  "what the memory's clock is pinned at with them; 0: left alone")
+      ->check(CLI::Range(0, 20'000));
+}
+
 Result<std::string> FindLedger(const std::string& given) {
   if (!given.empty()) return given;
   if (const char* from_environment = std::getenv("PAWL_LEDGER");

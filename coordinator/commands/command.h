@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "coordinator/ledger/ledger.h"
 #include "coordinator/service/resume.h"
@@ -28,6 +29,18 @@ void Warn(const std::string& message);
 CLI::Validator NotEmpty();
 // For numbers that count from 1, up to what an id holds.
 CLI::Validator AtLeastOne();
+
+// What the workers that a command starts do with a GPU's clocks. A trial changes no machine:
+// nothing, unless it is told.
+struct ClockOptions {
+  std::string clocks = "observe";
+  std::string clock_mhz = "base";
+  std::uint32_t memory_clock_mhz = 0;  // 0: left alone
+
+  bool pins() const { return clocks != "observe"; }
+  std::vector<std::string> ForWorker() const;  // pawl-worker's options
+};
+void AddClockOptions(CLI::App& command, ClockOptions& options);
 
 // --ledger, else $PAWL_LEDGER, else the only ledger below ./ledgers. Errors name the ones there
 // are.

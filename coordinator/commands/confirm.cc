@@ -19,6 +19,7 @@ struct ConfirmOptions {
   std::string device;
   std::string kernels;
   std::uint32_t workers = 1;
+  ClockOptions clocks;
   bool json = false;
 };
 
@@ -42,6 +43,7 @@ int Confirm(const ConfirmOptions& options) {
   session_options.service.search = false;
   session_options.devices = {device};
   session_options.workers = options.workers;
+  session_options.worker_options = options.clocks.ForWorker();
   auto session = Session::Open(session_options);
   if (!session) return Fail(session.error().message);
   Service& service = (*session)->service();
@@ -77,6 +79,7 @@ void AddConfirm(CLI::App& app, int& code) {
       ->check(NotEmpty());
   command->add_option("--workers", options->workers, "0 waits for a worker started by hand")
       ->check(CLI::Range(0, 1));
+  AddClockOptions(*command, options->clocks);
   command->add_flag("--json", options->json, "one JSON object a line");
   command->callback([options, &code] { code = Confirm(*options); });
 }

@@ -24,6 +24,7 @@ struct RunOptions {
   std::string endpoint;
   std::string kernels;
   std::string state;
+  ClockOptions clocks;
   bool fork = false;
   bool json = false;
 };
@@ -82,6 +83,10 @@ int Run(const RunOptions& options) {
   if (!kernels) return Fail(kernels.error().message);
   auto picked = PickDevices(options.devices, options.workers, *job);
   if (!picked) return Fail(picked.error().message);
+  for (ProspectiveDevice& device : picked->devices) {
+    // At how many MHz, and whether they can be, its worker knows once they are.
+    if (options.clocks.pins() && device.facts.kind == "cuda") device.facts.pinned_mhz = 1;
+  }
   if (const int wrong = CheckBeforehand(options, *job, *kernels, *picked); wrong != kExitDone) {
     return wrong;
   }
@@ -96,6 +101,7 @@ int Run(const RunOptions& options) {
   session_options.devices = picked->names;
   session_options.workers = options.workers;
   session_options.state = options.state;
+  session_options.worker_options = options.clocks.ForWorker();
   auto session = Session::Open(session_options);
   if (!session) return Fail(session.error().message);
   Service& service = (*session)->service();
@@ -104,6 +110,12 @@ int Run(const RunOptions& options) {
   if (!options.json) {
     std::printf("job %s, ledger %s\n", job->name.c_str(), service.ledger().folder().c_str());
     for (const std::string& note : service.ledger().notes()) std::printf("%s\n", note.c_str());
+    const bool gpu =
+        std::any_of(picked->devices.begin(), picked->devices.end(),
+                    [](const ProspectiveDevice& device) { return device.facts.kind == "cuda"; });
+    if (gpu && !options.clocks.pins()) {
+      std::printf("GPU clocks are observed, not pinned; --clocks pin holds them while it runs\n");
+    }
     if (options.workers == 0) {
       std::printf("waiting for workers: pawl-worker --connect %s --device NAME\n",
                   service.endpoint().c_str());
@@ -145,6 +157,7 @@ void AddRun(CLI::App& app, int& code) {
       ->check(NotEmpty());
   command->add_option("--state", options->state, "folder of the workers' spool, evidence and cache")
       ->check(NotEmpty());
+  AddClockOptions(*command, options->clocks);
   command->add_flag("--fork", options->fork,
                     "where a track may not be resumed, open a new one from its incumbent");
   command->add_flag("--json", options->json, "one JSON object a line");

@@ -111,6 +111,9 @@ void PrintFacts(const GenerationRecord& record) {
                 report->worker.value.c_str(), report->build_seconds, report->check_seconds,
                 report->run_seconds, report->evidence.IsZero() ? "" : "; evidence ",
                 report->evidence.IsZero() ? "" : report->evidence.Hex().c_str());
+    if (report->conditions.pinned_mhz != 0) {
+      std::printf("clocks     pinned at %u MHz\n", report->conditions.pinned_mhz);
+    }
   }
 }
 

@@ -61,7 +61,8 @@ nlohmann::json ConditionsJson(const DeviceConditions& conditions) {
           {"memory_mhz", conditions.memory_mhz},
           {"temperature_c", conditions.temperature_c},
           {"power_w", conditions.power_w},
-          {"foreign_processes", conditions.foreign_processes}};
+          {"foreign_processes", conditions.foreign_processes},
+          {"pinned_mhz", conditions.pinned_mhz}};
 }
 
 nlohmann::json DeviceJson(const DeviceFacts& device) {

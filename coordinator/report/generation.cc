@@ -190,6 +190,7 @@ nlohmann::json GenerationJson(const GenerationRecord& record, const TrackSpec& s
     seen.temperature_c = std::max(seen.temperature_c, report->conditions.temperature_c);
     seen.power_w = std::max(seen.power_w, report->conditions.power_w);
     seen.foreign_processes = std::max(seen.foreign_processes, report->conditions.foreign_processes);
+    seen.pinned_mhz = std::max(seen.pinned_mhz, report->conditions.pinned_mhz);
   }
   if (seen != DeviceConditions{}) {
     json["conditions"] = ConditionsJson(seen);

@@ -80,6 +80,14 @@ std::optional<std::string> WhyNotAnswer(const OrderPlan& plan, const Report& rep
   return std::nullopt;
 }
 
+std::optional<std::string> WhyNotPinned(const DeviceFacts& device, bool require_pinned) {
+  // A recording has been made at the clocks it was made at.
+  if (!require_pinned || !device.needs_source || device.pinned_mhz != 0) return std::nullopt;
+  const std::string wants = "wants pinned clocks (clocks = \"require-pinned\")";
+  if (device.kind != "cuda") return wants + ", which a " + device.kind + " device does not have";
+  return wants + ", this worker observes them; start it with --clocks pin";
+}
+
 std::optional<std::string> WhyNotServe(const DeviceFacts& device, const TrackSpec& spec,
                                        const Structure& structure) {
   if (device.model != spec.device_model) {
@@ -98,7 +106,7 @@ std::optional<std::string> WhyNotServe(const DeviceFacts& device, const TrackSpe
   if (device.needs_source && structure.source.empty()) {
     return "structure " + structure.name + " has no source, so only a replay can measure it";
   }
-  return std::nullopt;
+  return WhyNotPinned(device, spec.require_pinned);
 }
 
 }  // namespace pawl

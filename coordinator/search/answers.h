@@ -16,6 +16,9 @@ namespace pawl {
 // that is judged. Others may stop short, but not go beyond the plan.
 std::optional<std::string> WhyNotAnswer(const OrderPlan& plan, const Report& report);
 
+// nullopt when the device's clocks are as a track wants them; else what is missing.
+std::optional<std::string> WhyNotPinned(const DeviceFacts& device, bool require_pinned);
+
 // nullopt when the device can measure for the track; else what differs.
 std::optional<std::string> WhyNotServe(const DeviceFacts& device, const TrackSpec& spec,
                                        const Structure& structure);

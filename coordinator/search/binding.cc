@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "coordinator/search/answers.h"
 #include "coordinator/search/policy.h"
 #include "coordinator/search/proposer.h"
 #include "kernels/document.h"
@@ -134,6 +135,7 @@ Result<TrackSpec> Bind(const Job& job, const TrackRequest& request, const std::s
   spec.start = *start;
   spec.package = BoundFiles(operation, backend_name);
   spec.confirm = request.confirm;
+  spec.require_pinned = request.require_pinned;
   if (request.deadlines) spec.deadlines = *request.deadlines;
   spec.peak_gflops = facts.peak_gflops;
   spec.peak_gbytes_per_s = facts.peak_gbytes_per_s;
@@ -191,6 +193,10 @@ Result<Bound> BindJob(const Job& job, const DeviceFacts& facts, const OperationL
     }
     const auto merged = entry.by_backend.find(backend);
     const TrackRequest& request = merged == entry.by_backend.end() ? entry.base : merged->second;
+    if (const auto why = WhyNotPinned(facts, request.require_pinned)) {
+      bound.reasons.push_back(request.place + ": track '" + request.label + "' " + *why);
+      continue;
+    }
     auto operation = lookup(request.operation);
     if (!operation) return Error{request.operation_place + ": " + operation.error().message};
     const Backend* found = (*operation)->FindBackend(backend);
@@ -251,6 +257,12 @@ std::optional<std::string> WhyNotResume(const TrackSpec& opened, const TrackSpec
     return differs("warmup and iterations",
                    std::to_string(opened.warmup) + " and " + std::to_string(opened.iterations),
                    std::to_string(wanted.warmup) + " and " + std::to_string(wanted.iterations));
+  }
+  if (opened.require_pinned != wanted.require_pinned) {
+    const auto clocks = [](bool pinned) {
+      return std::string(pinned ? "require-pinned" : "observe");
+    };
+    return differs("clocks", clocks(opened.require_pinned), clocks(wanted.require_pinned));
   }
   if (opened.policy != wanted.policy) return differs("the policy", opened.policy, wanted.policy);
   if (opened.policy_parameters != wanted.policy_parameters) {

@@ -76,7 +76,14 @@ void Core::State::OnHello(Effects& effects, const PeerId& peer, const Hello& hel
     if (!known) effects.send.push_back({peer, Cancel{key}});
   }
   if (draining) effects.send.push_back({peer, Drain{}});
-  effects.notes.push_back("worker " + hello.worker.value + " joined: " + hello.device.model);
+  std::string clocks;
+  if (hello.device.pinned_mhz != 0) {
+    clocks = ", clocks pinned at " + std::to_string(hello.device.pinned_mhz) + " MHz";
+  } else if (hello.device.kind == "cuda") {
+    clocks = ", clocks observed";
+  }
+  effects.notes.push_back("worker " + hello.worker.value + " joined: " + hello.device.model +
+                          clocks);
 }
 
 std::optional<std::string> Core::State::WhyLedgerBehind(const LedgerHead& seen_head) const {

@@ -42,6 +42,7 @@ struct TrackRequest {
   Budget budget;
   std::vector<StartValue> start;  // over the structure's own; checked when the track is opened
   bool confirm = true;
+  bool require_pinned = false;         // measured only where the clocks are pinned
   std::optional<Deadlines> deadlines;  // none: from the size of the problem
   std::string place;                   // "jobs/matmul.toml:12", for messages
   std::string operation_place, shape_place;  // likewise, of the keys

@@ -47,6 +47,11 @@ Status TakeWords(Table& table, JobLayer& layer) {
   for (const DType known : kDTypes) {
     if (dtype == Name(known)) layer.dtype = known;
   }
+  std::optional<std::string> clocks;
+  if (Status taken = TakeChoice(table, "clocks", {"observe", "require-pinned"}, clocks); !taken) {
+    return taken;
+  }
+  if (clocks) layer.require_pinned = *clocks == "require-pinned";
   return TakeInstrument(table, layer.instrument);
 }
 
@@ -175,6 +180,7 @@ void Lay(const JobLayer& over, TrackRequest& request) {
     request.start.push_back(setting);
   }
   if (over.confirm) request.confirm = *over.confirm;
+  if (over.require_pinned) request.require_pinned = *over.require_pinned;
   if (over.build_ms || over.check_ms || over.run_ms) {
     Deadlines deadlines = request.deadlines.value_or(Deadlines{});
     deadlines.build_ms = over.build_ms.value_or(deadlines.build_ms);

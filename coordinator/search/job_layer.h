@@ -38,6 +38,7 @@ struct JobLayer {
   std::optional<double> minutes;
   std::vector<StartValue> start;
   std::optional<bool> confirm;
+  std::optional<bool> require_pinned;
   std::optional<std::uint32_t> build_ms, check_ms, run_ms;
   std::string place;                         // of the table
   std::string operation_place, shape_place;  // of the keys, where they are given

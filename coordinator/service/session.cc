@@ -56,9 +56,13 @@ Result<std::unique_ptr<Session>> Session::Open(SessionOptions options) {
   std::uint32_t slot = 0;
   for (const std::string& device : options.devices) {
     for (std::uint32_t i = 0; i < options.workers; ++i, ++slot) {
-      WorkerCommand command{program, session->service_->endpoint(),
-                            device,  slot,
-                            state,   state + "/worker-" + std::to_string(slot) + ".log"};
+      WorkerCommand command{program,
+                            session->service_->endpoint(),
+                            device,
+                            slot,
+                            state,
+                            state + "/worker-" + std::to_string(slot) + ".log",
+                            options.worker_options};
       session->workers_.push_back(std::make_unique<WorkerProcess>(std::move(command)));
       if (Status started = session->workers_.back()->Start(); !started) return started.error();
     }

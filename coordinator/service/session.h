@@ -20,6 +20,7 @@ struct SessionOptions {
   std::vector<std::string> devices;  // as OpenDevice takes them
   std::uint32_t workers = 1;         // for each device; 0: wait for workers started by hand
   std::string state;                 // folder of the workers' state; empty: in the ledger's folder
+  std::vector<std::string> worker_options{};  // more of pawl-worker's, for each
 };
 
 enum class SessionEnd { kDone, kInterrupted };

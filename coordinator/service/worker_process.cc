@@ -64,8 +64,9 @@ Status WorkerProcess::Start() {
                                         "--slot",
                                         slot.c_str(),
                                         "--state",
-                                        command_.state.c_str(),
-                                        nullptr};
+                                        command_.state.c_str()};
+  for (const std::string& option : command_.options) arguments.push_back(option.c_str());
+  arguments.push_back(nullptr);
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
   if (pid < 0) {

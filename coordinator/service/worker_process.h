@@ -18,8 +18,9 @@ struct WorkerCommand {
   std::string endpoint;
   std::string device;  // as OpenDevice takes it
   std::uint32_t slot = 0;
-  std::string state;  // folder
-  std::string log;    // file for its stderr
+  std::string state;                   // folder
+  std::string log;                     // file for its stderr
+  std::vector<std::string> options{};  // more of pawl-worker's
 };
 
 class WorkerProcess {

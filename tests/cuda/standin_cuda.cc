@@ -3,6 +3,7 @@
 // fail.
 //
 // Built as a library that the loader opens in the place of the driver (PAWL_LIBCUDA).
+// PAWL_STANDIN_GPUS: how many it has, where nobody says otherwise; 1.
 
 #include <algorithm>
 #include <cmath>

@@ -2,6 +2,7 @@
 // What the stand-in driver knows: its calls, its memory, its time.
 
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <string>
@@ -43,7 +44,7 @@ struct StandinState {
   int sticky = kCuSuccess;  // every call from now on
   double us = 0;            // now
   double kilocycles = 0;    // of a multiprocessor's clock, until now
-  int devices = 1;
+  int devices = std::getenv("PAWL_STANDIN_GPUS") ? std::atoi(std::getenv("PAWL_STANDIN_GPUS")) : 1;
   std::map<CuAddress, std::size_t> memory;
   std::string failed;  // the function that was made to fail
   CuContextTag context;

@@ -56,11 +56,37 @@ Report SampleAuditReport() {
   return report;
 }
 
+// With the clocks held: fields that earlier releases left at 0.
+Report SamplePinnedReport() {
+  Report report = test::SampleGpuReport();
+  report.conditions.pinned_mhz = 1500;
+  return report;
+}
+
+Hello SamplePinnedHello() {
+  Hello hello = std::get<Hello>(SampleMessages()[0].message);
+  hello.device.pinned_mhz = 1500;
+  return hello;
+}
+
+Event SamplePinnedTrack() {
+  for (const auto& [name, event] : SampleEvents()) {
+    if (name != "track_opened") continue;
+    Event pinned = event;
+    std::get<TrackOpened>(pinned.body).spec.require_pinned = true;
+    return pinned;
+  }
+  return {};
+}
+
 TEST(Codec, GivesOrderReportAndSnapshotBack) {
   EXPECT_ROUND_TRIP(Order, SampleOrder());
   EXPECT_ROUND_TRIP(Order, test::SampleAudit());
   EXPECT_ROUND_TRIP(Report, SampleReport());
   EXPECT_ROUND_TRIP(Report, test::SampleGpuReport());
+  EXPECT_ROUND_TRIP(Report, SamplePinnedReport());
+  EXPECT_ROUND_TRIP(Message, Message(SamplePinnedHello()));
+  EXPECT_ROUND_TRIP(Event, SamplePinnedTrack());
   EXPECT_ROUND_TRIP(Report, SampleAuditReport());
   EXPECT_ROUND_TRIP(Snapshot, SampleSnapshot());
 }
@@ -83,7 +109,10 @@ TEST(Codec, ReadsAndWritesTheBytesOfEarlierReleases) {
       {"order_audit", EncodeOrder(test::SampleAudit())},
       {"snapshot", EncodeSnapshot(SampleSnapshot())},
       {"report", EncodeReport(SampleReport())},
-      {"report_gpu", EncodeReport(test::SampleGpuReport())}};
+      {"report_gpu", EncodeReport(test::SampleGpuReport())},
+      {"report_pinned", EncodeReport(SamplePinnedReport())},
+      {"message_hello_pinned", EncodeMessage(SamplePinnedHello())},
+      {"event_track_opened_pinned", EncodeEvent(SamplePinnedTrack())}};
   for (const auto& [name, message] : SampleMessages()) {
     bytes["message_" + name] = EncodeMessage(message);
   }

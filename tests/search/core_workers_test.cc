@@ -116,6 +116,31 @@ TEST(CoreWorkers, RefusesADeviceThatNoTrackCanUseAndSaysWhy) {
       << "a replay gets no hints";
 }
 
+TEST(CoreWorkers, GivesATrackThatWantsPinnedClocksOnlyToAWorkerThatPinsThem) {
+  TrackSpec spec = CopySpec();
+  spec.require_pinned = true;
+  CoreBench bench;
+  bench.Open(spec);
+  const std::string wants =
+      "p1 < REFUSE not_wanted: no track can use this device; track 1 (copy 64) wants pinned clocks "
+      "(clocks = \"require-pinned\"), ";
+  EXPECT_THAT(Told(bench.Send("p1", HelloOf("w1"))),
+              ElementsAre(wants + "which a host device does not have"));
+  Hello gpu = HelloOf("w1");
+  gpu.device.kind = "cuda";
+  EXPECT_THAT(Told(bench.Send("p1", gpu)),
+              ElementsAre(wants + "this worker observes them; start it with --clocks pin"));
+  gpu.device.pinned_mhz = 1500;
+  const Effects joined = bench.Send("p1", gpu);
+  EXPECT_THAT(Told(joined), ElementsAre("p1 < WELCOME"));
+  EXPECT_THAT(joined.notes, ElementsAre(testing::EndsWith("clocks pinned at 1500 MHz")));
+  // A recording was made at the clocks it was made at.
+  Hello replay = HelloOf("w2");
+  replay.device.kind = "replay";
+  replay.device.needs_source = false;
+  EXPECT_THAT(Told(bench.Send("p2", replay)), ElementsAre("p2 < WELCOME"));
+}
+
 TEST(CoreWorkers, AsksAWorkerToComeBackWhileNoTrackIsOpen) {
   CoreBench bench;
   EXPECT_THAT(Told(bench.Send("p1", HelloOf("w1"))),

@@ -85,6 +85,23 @@ TEST(JobCheck, SaysWhyNoDeviceCanRunIt) {
               AllOf(StartsWith("cannot: "), HasSubstr("a host"), HasSubstr("cuda")));
 }
 
+TEST(JobCheck, SaysWhoDoesNotPinTheClocksThatAJobWantsPinned) {
+  const std::string job = "clocks = \"require-pinned\"\n" + Matmul("512");
+  EXPECT_THAT(
+      Check(job, {Host()}),
+      AllOf(StartsWith("cannot: unit.toml: track 'matmul 512x512x512 f32' wants pinned clocks"),
+            HasSubstr("which a host device does not have")));
+  ProspectiveDevice gpu;
+  gpu.facts.kind = gpu.facts.backend = "cuda";
+  gpu.facts.model = "a GPU";
+  gpu.facts.instruments = {Instrument::kEventSpan, Instrument::kGraphTime};
+  EXPECT_THAT(Check(job + "structure = \"tiled\"\n", {gpu}),
+              HasSubstr("this worker observes them; start it with --clocks pin"));
+  gpu.facts.pinned_mhz = 1500;
+  EXPECT_THAT(Check(job + "structure = \"tiled\"\n", {gpu}), IsEmpty());
+  EXPECT_THAT(Check(job, {}), IsEmpty()) << "no device is known yet";
+}
+
 TEST(JobCheck, AReplayIsFoundByItsFileAndNeedsABackend) {
   const std::string replay = "devices = [\"replay:data/rows.csv.gz?seed=1\"]\n" + Matmul("1024");
   const auto device = ProspectiveReplay("other/rows.csv.gz?seed=1");

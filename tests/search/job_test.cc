@@ -55,6 +55,7 @@ TEST(Job, NeedsOnlyAnOperationAndAShape) {
   EXPECT_EQ(track.proposer, "coordinate");
   EXPECT_EQ(track.budget, Budget{});
   EXPECT_TRUE(track.confirm);
+  EXPECT_FALSE(track.require_pinned);
   EXPECT_FALSE(track.deadlines.has_value());
 }
 
@@ -71,6 +72,7 @@ instrument = "cpu_time"
 warmup = 0
 iterations = 7
 seed = 9
+clocks = "require-pinned"
 confirm = false
 label = "small"
 [policy]
@@ -104,6 +106,7 @@ build_ms = 1000
   EXPECT_EQ(track.iterations, 7u);
   EXPECT_EQ(track.seed, 9u);
   EXPECT_FALSE(track.confirm);
+  EXPECT_TRUE(track.require_pinned);
   EXPECT_EQ(track.policy_parameters, (Parameters{{"min_gain", 0.02}, {"void_is_refusal", 1.0}}));
   EXPECT_EQ(track.proposer, "random");
   EXPECT_EQ(track.budget, (Budget{5, 1.5, 3}));
@@ -311,6 +314,18 @@ TEST(Job, SaysWhatAChoiceMayBe) {
             "jobs/unit.toml:1: unknown instrument 'wal_time'; nearest is 'wall_time'");
   EXPECT_EQ(Fault("backend = \"vulkan\"\n" + std::string(kLeast)),
             "jobs/unit.toml:1: unknown backend 'vulkan'; known are best, host, cuda");
+}
+
+TEST(Job, MayDemandPinnedClocksOfAGpuAlone) {
+  const Job job = Read(std::string(kLeast) + "[cuda]\nclocks = \"require-pinned\"\n" +
+                       "[[track]]\nlabel = \"any\"\n" +
+                       "[[track]]\nlabel = \"observed\"\n[track.cuda]\nclocks = \"observe\"\n");
+  ASSERT_EQ(job.tracks.size(), 2u);
+  EXPECT_FALSE(job.tracks[0].base.require_pinned);
+  EXPECT_TRUE(job.tracks[0].by_backend.at("cuda").require_pinned);
+  EXPECT_FALSE(job.tracks[1].by_backend.at("cuda").require_pinned);
+  EXPECT_EQ(Fault("clocks = \"pin\"\n" + std::string(kLeast)),
+            "jobs/unit.toml:1: unknown clocks 'pin'; known are observe, require-pinned");
 }
 
 TEST(Job, RefusesASearchThatNeverEnds) {

@@ -214,6 +214,7 @@ rc::Gen<TrackSpec> AnySpec() {
     spec.peak_gflops = *NotNegative();
     spec.peak_gbytes_per_s = *NotNegative();
     spec.deadlines = *AnyDeadlines();
+    spec.require_pinned = *arbitrary<bool>();
     return spec;
   });
 }

@@ -36,6 +36,7 @@ rc::Gen<DeviceFacts> AnyDevice() {
     device.peak_gflops = *NotNegative();
     device.peak_gbytes_per_s = *NotNegative();
     device.needs_source = *arbitrary<bool>();
+    device.pinned_mhz = *AnyInteger<std::uint16_t>();
     return device;
   });
 }

@@ -75,7 +75,7 @@ rc::Gen<Report> AnyReport() {
     report.data_exhausted = *arbitrary<bool>();
     report.conditions = {*AnyInteger<std::uint64_t>(), *AnyInteger<std::uint32_t>(),
                          *AnyInteger<std::uint32_t>(), *NotNegative(),
-                         *AnyInteger<std::uint32_t>()};
+                         *AnyInteger<std::uint32_t>(), *AnyInteger<std::uint16_t>()};
     report.captures.resize(*Within<std::size_t>(0, 3));
     for (Capture& capture : report.captures) {
       capture = {*Within<std::uint32_t>(0, static_cast<std::uint32_t>(report.arms.size() - 1)),

@@ -382,6 +382,43 @@ TEST_F(AgentWork, SignsWhatTheRunnerReports) {
   EXPECT_EQ(OnlySpooled(), MeasuredReport(AnOrder(1)));
 }
 
+TEST_F(AgentWork, RecordsWhatTheClocksWerePinnedAt) {
+  child.facts.pinned_mhz = 1500;
+  Serve();
+  Hear(AGrant(AnOrder(1)));
+  Runner(ChildDone{Measured()});
+  EXPECT_EQ(OnlySpooled().conditions.pinned_mhz, 1500);
+}
+
+TEST_F(AgentWork, GivesBackWhatItHoldsWhenWhatItMeasuresOnHasChanged) {
+  Serve();
+  agent->OnDisturbed(now, "the clocks are not held any more");  // between two orders
+  EXPECT_THAT(Take(), ElementsAre("kill runner", "start runner", "READY 1"));
+  Hear(AGrant(AnOrder(1)));
+  RunnerAt(Stage::kRun, ArmRole::kCandidate);
+  Take();
+  agent->OnDisturbed(now, "the clocks are not held any more");
+  EXPECT_THAT(Take(), ElementsAre("kill runner", "RELEASE 1.1: the clocks are not held any more",
+                                  "start runner", "READY 1"));
+  EXPECT_THAT(spool->Pending(), IsEmpty());
+  // What cannot be as it was is no place to measure on.
+  child.start_error = "the clocks cannot be pinned again";
+  agent->OnDisturbed(now, "the clocks are not held any more");
+  EXPECT_THAT(Take(), ElementsAre("kill runner", "start runner", HasSubstr("BYE: ")));
+  EXPECT_EQ(agent->ended(), AgentEnd::kFailed);
+  EXPECT_THAT(agent->why(), HasSubstr("the clocks cannot be pinned again"));
+}
+
+TEST_F(AgentWork, StartsNoRunnerAnewOnItsWayOut) {
+  Serve();
+  Hear(AGrant(AnOrder(1)));
+  agent->OnStop(now);
+  Take();
+  agent->OnDisturbed(now, "the clocks are not held any more");
+  EXPECT_THAT(Take(), ElementsAre("kill runner", "RELEASE 1.1: the clocks are not held any more",
+                                  "BYE: stopped"));
+}
+
 TEST_F(AgentWork, ReportsADeviceFaultWhereTheRunnersReportMakesNoSense) {
   Serve();
   Hear(AGrant(AnOrder(1)));

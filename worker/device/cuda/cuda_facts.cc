@@ -31,9 +31,19 @@ std::string WhyNoCounters() {
   return "root, or the driver option NVreg_RestrictProfilingToAdminUsers=0, is needed";
 }
 
+// Whether this is Windows' subsystem for Linux, whose driver passes no settings on.
+bool InWsl() {
+  std::ifstream file("/proc/sys/kernel/osrelease");
+  std::string release;
+  std::getline(file, release);
+  return release.find("icrosoft") != std::string::npos;
+}
+
 std::string WhyNoPinning(const GpuProperties& gpu, const Nvml* nvml) {
   if (nvml == nullptr) return "NVML is needed";
   if (gpu.capability < 70) return "Volta or newer is needed";
+  if (!nvml->CanLock(Nvml::Clock::kGpu)) return "a newer driver is needed";
+  if (InWsl()) return "WSL passes no clock settings on to the GPU";
   if (::geteuid() != 0) return "root is needed";
   return {};
 }

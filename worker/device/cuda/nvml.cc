@@ -6,7 +6,12 @@ namespace pawl {
 namespace {
 
 constexpr int kSuccess = 0;
+constexpr int kInvalidArgument = 2;
+constexpr int kNotSupported = 3;
+constexpr int kNoPermission = 4;
 constexpr int kInsufficientSize = 7;
+constexpr int kFunctionNotFound = 13;
+constexpr int kFrequencyNotSupported = 24;
 constexpr int kSmClock = 1;      // NVML_CLOCK_SM
 constexpr int kMemoryClock = 2;  // NVML_CLOCK_MEM
 constexpr int kGpuSensor = 0;    // NVML_TEMPERATURE_GPU
@@ -50,17 +55,13 @@ Result<std::unique_ptr<Nvml>> Nvml::Open() {
   };
   int (*init)() = nullptr;
   int (*driver)(char*, unsigned) = nullptr;
-  const char* (*error)(int) = nullptr;
-  if (!find("nvmlInit_v2", init) || !find("nvmlErrorString", error) ||
+  if (!find("nvmlInit_v2", init) || !find("nvmlErrorString", nvml->error_) ||
       !find("nvmlDeviceGetHandleByUUID", nvml->handle_)) {
     return Error{"NVML " + nvml->library_.path() + " lacks nvmlInit_v2 or what goes with it",
                  Advice::kReject};
   }
   if (const int result = init(); result != kSuccess) {
-    const char* const text = error(result);
-    return Error{"NVML: nvmlInit_v2: " +
-                     (text != nullptr ? std::string(text) : "error " + std::to_string(result)),
-                 Advice::kReject};
+    return Error{nvml->Judge(result, "nvmlInit_v2").error().message, Advice::kReject};
   }
   find("nvmlShutdown", nvml->shutdown_);
   find("nvmlDeviceGetClockInfo", nvml->clock_);
@@ -71,6 +72,10 @@ Result<std::unique_ptr<Nvml>> Nvml::Open() {
     find("nvmlDeviceGetCurrentClocksThrottleReasons", nvml->reasons_);
   }
   find("nvmlDeviceGetComputeRunningProcesses_v3", nvml->processes_);
+  find("nvmlDeviceSetGpuLockedClocks", nvml->lock_[0]);
+  find("nvmlDeviceResetGpuLockedClocks", nvml->reset_[0]);
+  find("nvmlDeviceSetMemoryLockedClocks", nvml->lock_[1]);
+  find("nvmlDeviceResetMemoryLockedClocks", nvml->reset_[1]);
   char version[96] = "";
   if (find("nvmlSystemGetDriverVersion", driver) && driver(version, sizeof version) == kSuccess) {
     nvml->driver_version_ = version;
@@ -87,13 +92,13 @@ Nvml::Handle Nvml::Find(const std::string& uuid) const {
   return handle_(uuid.c_str(), &gpu) == kSuccess ? gpu : nullptr;
 }
 
-std::optional<std::uint32_t> Nvml::Clock(Handle gpu, int which) const {
+std::optional<std::uint32_t> Nvml::ReadClock(Handle gpu, int which) const {
   unsigned mhz = 0;
   if (clock_ == nullptr || clock_(gpu, which, &mhz) != kSuccess) return std::nullopt;
   return mhz;
 }
 
-std::optional<std::uint32_t> Nvml::SmMhz(Handle gpu) const { return Clock(gpu, kSmClock); }
+std::optional<std::uint32_t> Nvml::SmMhz(Handle gpu) const { return ReadClock(gpu, kSmClock); }
 
 std::optional<std::uint32_t> Nvml::MaxSmMhz(Handle gpu) const {
   unsigned mhz = 0;
@@ -103,7 +108,7 @@ std::optional<std::uint32_t> Nvml::MaxSmMhz(Handle gpu) const {
 
 DeviceConditions Nvml::Read(Handle gpu) const {
   DeviceConditions conditions;
-  conditions.memory_mhz = Clock(gpu, kMemoryClock).value_or(0);
+  conditions.memory_mhz = ReadClock(gpu, kMemoryClock).value_or(0);
   unsigned long long reasons = 0;
   if (reasons_ != nullptr && reasons_(gpu, &reasons) == kSuccess)
     conditions.clock_reasons = reasons;
@@ -131,6 +136,52 @@ std::vector<std::uint32_t> Nvml::ForeignProcesses(Handle gpu, std::uint32_t own)
     if (info.pid != own) found.push_back(info.pid);
   }
   return found;
+}
+
+// What NVML refuses it has not done; any other failure may have come half way.
+Status Nvml::Judge(int result, const std::string& call) const {
+  if (result == kSuccess) return {};
+  const char* const text = error_(result);
+  std::string why = "NVML: " + call + ": " +
+                    (text != nullptr ? std::string(text) : "error " + std::to_string(result));
+  Advice advice = Advice::kReject;
+  switch (result) {
+    case kNoPermission:
+      why += "; root is needed";
+      break;
+    case kNotSupported:
+    case kFunctionNotFound:
+      why += "; this GPU, or its driver, has no such setting";
+      break;
+    case kInvalidArgument:
+    case kFrequencyNotSupported:
+      why += "; it is not a clock of this GPU";
+      break;
+    default:
+      advice = Advice::kRetry;
+  }
+  return Error{why, advice};
+}
+
+bool Nvml::CanLock(Clock which) const {
+  const auto index = static_cast<std::size_t>(which);
+  return lock_[index] != nullptr && reset_[index] != nullptr;
+}
+
+Status Nvml::LockClock(Handle gpu, Clock which, std::uint32_t mhz) const {
+  const std::string call =
+      which == Clock::kGpu ? "nvmlDeviceSetGpuLockedClocks" : "nvmlDeviceSetMemoryLockedClocks";
+  if (!CanLock(which)) return Judge(kFunctionNotFound, call);
+  return Judge(
+      lock_[static_cast<std::size_t>(which)](gpu, mhz, mhz),
+      call + (mhz == kBaseMhz ? " to the base clock" : " to " + std::to_string(mhz) + " MHz"));
+}
+
+Status Nvml::ResetClock(Handle gpu, Clock which) const {
+  const std::string call =
+      which == Clock::kGpu ? "nvmlDeviceResetGpuLockedClocks" : "nvmlDeviceResetMemoryLockedClocks";
+  if (!CanLock(which)) return Judge(kFunctionNotFound, call);
+  return Judge(reset_[static_cast<std::size_t>(which)](gpu), call);
 }
 
 }  // namespace pawl

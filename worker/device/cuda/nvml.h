@@ -1,6 +1,6 @@
 #pragma once
-// The door to NVML, NVIDIA's management library: read only. What cannot be read is absent, never an
-// error. Clocks are never set here.
+// The door to NVML, NVIDIA's management library. What cannot be read is absent, never an error. The
+// two calls that set a clock are worker/clocks' alone.
 
 #include <cstdint>
 #include <memory>
@@ -45,9 +45,20 @@ class Nvml {
   // Other processes than `own` that compute on it.
   std::vector<std::uint32_t> ForeignProcesses(Handle gpu, std::uint32_t own) const;
 
+  enum class Clock { kGpu, kMemory };
+  static constexpr std::uint32_t kBaseMhz = 0xffffff01;  // NVML's name of the GPU's base clock
+  // Whether this NVML has the calls. Whether the GPU allows them is known when they are made.
+  bool CanLock(Clock which) const;
+  // Holds a clock at a number of MHz or at kBaseMhz, until it is reset, the driver is loaded anew
+  // or the machine is started again: it outlives this process. Errors: kReject: refused, and
+  // nothing has changed; kRetry: failed.
+  Status LockClock(Handle gpu, Clock which, std::uint32_t mhz) const;
+  Status ResetClock(Handle gpu, Clock which) const;
+
  private:
   explicit Nvml(Library library) : library_(std::move(library)) {}
-  std::optional<std::uint32_t> Clock(Handle gpu, int which) const;
+  std::optional<std::uint32_t> ReadClock(Handle gpu, int which) const;
+  Status Judge(int result, const std::string& call) const;
 
   Library library_;
   std::string driver_version_;
@@ -60,6 +71,10 @@ class Nvml {
   int (*power_)(Handle, unsigned*) = nullptr;
   int (*reasons_)(Handle, unsigned long long*) = nullptr;
   int (*processes_)(Handle, unsigned*, void*) = nullptr;
+  const char* (*error_)(int) = nullptr;
+  // By Clock: the GPU's, the memory's.
+  int (*lock_[2])(Handle, unsigned, unsigned) = {};
+  int (*reset_[2])(Handle) = {};
 };
 
 }  // namespace pawl
