@@ -83,9 +83,13 @@ std::optional<std::string> WhyNotAnswer(const OrderPlan& plan, const Report& rep
 std::optional<std::string> WhyNotPinned(const DeviceFacts& device, bool require_pinned) {
   // A recording has been made at the clocks it was made at.
   if (!require_pinned || !device.needs_source || device.pinned_mhz != 0) return std::nullopt;
-  const std::string wants = "wants pinned clocks (clocks = \"require-pinned\")";
-  if (device.kind != "cuda") return wants + ", which a " + device.kind + " device does not have";
-  return wants + ", this worker observes them; start it with --clocks pin";
+  std::string why = "wants pinned clocks (clocks = \"require-pinned\"), ";
+  if (device.kind != "cuda") {
+    why.append("which a ").append(device.kind).append(" device does not have");
+  } else {
+    why += "this worker observes them; start it with --clocks pin";
+  }
+  return why;
 }
 
 std::optional<std::string> WhyNotServe(const DeviceFacts& device, const TrackSpec& spec,
