@@ -52,7 +52,7 @@ Result<CaptureArm> ArmNamed(const std::string& name, const Ledger& ledger,
   }
   auto candidate = LoadCandidate(ledger, state.id, Generation(number));
   if (!candidate) return Error{"--arm: " + candidate.error().message};
-  return CaptureArm{ArmRole::kCandidate, "generation " + std::to_string(number),
+  return CaptureArm{ArmRole::kRival, "generation " + std::to_string(number),
                     *std::move(candidate)};
 }
 

@@ -105,7 +105,7 @@ TEST(JobCheck, SaysWhoDoesNotPinTheClocksThatAJobWantsPinned) {
 TEST(JobCheck, AReplayIsFoundByItsFileAndNeedsABackend) {
   const std::string replay = "devices = [\"replay:data/rows.csv.gz?seed=1\"]\n" + Matmul("1024");
   const auto device = ProspectiveReplay("other/rows.csv.gz?seed=1");
-  EXPECT_THAT(Check("backend = \"cuda\"\n" + replay, {device}), IsEmpty());
+  EXPECT_THAT(Check("backend = \"cuda\"\nstructure = \"tiled\"\n" + replay, {device}), IsEmpty());
   EXPECT_THAT(Check(replay, {device}), HasSubstr("leaves the backend to the device"));
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/context/detail/fcontext.hpp>
 #include <cerrno>
 #include <cstring>
 #include <new>

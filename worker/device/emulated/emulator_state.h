@@ -4,7 +4,6 @@
 // operations, emulator_memory.cc what threads ask of memory beside plain accesses,
 // emulator_hooks.cc the doors by which kernels come in.
 
-#include <boost/context/detail/fcontext.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -12,6 +11,10 @@
 #include <vector>
 
 #include "worker/device/emulated/emulator.h"
+
+namespace boost::context::detail {
+struct transfer_t;
+}
 
 namespace pawl {
 
@@ -28,7 +31,7 @@ struct Emulator::State {
 
   struct Fiber {
     State* machine = nullptr;
-    boost::context::detail::fcontext_t context = nullptr;
+    void* context = nullptr;  // fcontext_t: where it goes on
     std::uint16_t rank = 0;
     std::uint16_t thread = 0;  // in its block
     PawlIndex index{};
@@ -74,7 +77,7 @@ struct Emulator::State {
   std::vector<std::vector<std::byte>> dynamic;
   std::uint32_t at_cluster_barrier = 0;
 
-  boost::context::detail::fcontext_t scheduler = nullptr;
+  void* scheduler = nullptr;  // likewise
   Fiber* current = nullptr;
   std::optional<Finding> found;
   bool exhausted = false;  // there was no memory to watch with
