@@ -43,6 +43,7 @@ extern "C" __global__ void two(const float* X, float* Y, long long n) {
   __shared__ float tile[4352];
   const long long i = blockIdx.x * 64ll + threadIdx.x;
   tile[threadIdx.x] = Through<8448>(i < n ? X[i] : 0);
+  __syncthreads();
   if (i < n) Y[i] = 2 * tile[threadIdx.x];
 }
 )";

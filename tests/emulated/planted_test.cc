@@ -82,7 +82,7 @@ const std::vector<Planted>& AllPlanted() {
                        "blocks between"))},
       {"row_sum", "divergent_shuffle", Rows(128),
        AllOf(HasSubstr("divergent_shuffle.cu:9"),
-             HasSubstr("a warp operation that only some lanes of its mask reach"))},
+             HasSubstr("reads lane 16 by __shfl_down_sync(), which has left the kernel"))},
       {"twice", "array_overrun", Elements(1024),
        AllOf(HasSubstr("array_overrun.cu:14"),
              HasSubstr("uses index 31 of an array of type 'float [16]'"))},

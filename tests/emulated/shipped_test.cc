@@ -60,7 +60,7 @@ constexpr const char* kClusters[] = {
     "block=64x64 warp_tile=32x32 split=2",
     "block=64x64 warp_tile=32x32 split=4 slices=2 fixed_shape=true raster=8",
     "block=64x64 warp_tile=32x64 split=8 slices=2 a_path=copies stages=2 double_buffer=false",
-    "block=128x64 warp_tile=64x32 split=4 slices=4 a_path=natural k_step=32 stages=2",
+    "block=128x64 warp_tile=64x32 split=4 slices=2 a_path=natural k_step=32 stages=2",
     "block=64x128 warp_tile=32x64 lanes_m=4 split=2 slices=2 a_path=natural",
     "block=64x64 warp_tile=64x32 split=2 slices=4 a_path=copies k_step=8",
 };

@@ -166,17 +166,17 @@ TEST(TimedArms, NameTheArmThatFailedAmongThoseOfItsRole) {
   const Order order = Captured();
   Report wrong = Timed(order, {1, 1, 1, 1});
   wrong.rounds.clear();
-  wrong.outcome = {OutcomeKind::kWrongOutput, ArmRole::kCandidate, "y[3] is 1"};
+  wrong.outcome = {OutcomeKind::kWrongOutput, ArmRole::kRival, "y[3] is 1"};
   wrong.checks.back().passed = false;
   EXPECT_EQ(WhyNotTimed(order, wrong), "wrong_output of generation 5: y[3] is 1");
   Report unbuilt = wrong;
   unbuilt.checks.clear();
   unbuilt.builds.pop_back();
-  unbuilt.outcome = {OutcomeKind::kBuildFailed, ArmRole::kCandidate, "no such header"};
+  unbuilt.outcome = {OutcomeKind::kBuildFailed, ArmRole::kRival, "no such header"};
   EXPECT_EQ(WhyNotTimed(order, unbuilt), "build_failed of generation 3: no such header");
   Report crashed = unbuilt;
   crashed.builds.clear();
-  crashed.outcome = {OutcomeKind::kCrashed, ArmRole::kCandidate, "signal 11"};
+  crashed.outcome = {OutcomeKind::kCrashed, ArmRole::kRival, "signal 11"};
   EXPECT_EQ(WhyNotTimed(order, crashed), "crashed of generation 3 or generation 5: signal 11");
 }
 
