@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernels/document.h"
+#include "kernels/knob_value.h"
 #include "kernels/operation.h"
 #include "kernels/program.h"
 #include "kernels/space.h"

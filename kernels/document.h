@@ -81,9 +81,7 @@ std::string OneLine(std::string message);
 // The known name nearest to `name` by edit distance; empty when none is near.
 std::string Nearest(std::string_view name, const std::vector<std::string>& known);
 
-// A knob value as a document writes it: true, 64, "guarded", [64, 64] or "64x64" (for a tuple).
-Result<KnobValue> ToKnobValue(const Node& node);
-// The same as ToText (schema/configuration.h) writes it: "true", "64", "guarded", "64x64".
-std::optional<KnobValue> KnobValueFromText(std::string_view text);
+// What a value is, as an error names it: "'x'", "3", "an array of 2".
+std::string Describe(const Node& node);
 
 }  // namespace pawl

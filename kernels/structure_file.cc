@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "kernels/knob_value.h"
 #include "kernels/launch_file.h"
 #include "kernels/program.h"
 #include "kernels/space.h"

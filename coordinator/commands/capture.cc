@@ -52,8 +52,7 @@ Result<CaptureArm> ArmNamed(const std::string& name, const Ledger& ledger,
   }
   auto candidate = LoadCandidate(ledger, state.id, Generation(number));
   if (!candidate) return Error{"--arm: " + candidate.error().message};
-  return CaptureArm{ArmRole::kRival, "generation " + std::to_string(number),
-                    *std::move(candidate)};
+  return CaptureArm{ArmRole::kRival, "generation " + std::to_string(number), *std::move(candidate)};
 }
 
 Result<std::vector<CaptureArm>> ArmsOf(std::vector<std::string> names, const Ledger& ledger,
@@ -180,11 +179,8 @@ void AddCapture(CLI::App& app, int& code) {
                    "(default: committed, incumbent, and start where it is another)")
       ->allow_extra_args(false)
       ->check(NotEmpty());
-  command->add_option("--ledger", options->ledger, "folder of the ledger")->check(NotEmpty());
-  command
-      ->add_option("--device", options->device,
-                   "device, as `pawl devices` names it, or replay:FILE")
-      ->check(NotEmpty());
+  AddLedgerOption(*command, options->ledger);
+  AddDeviceOption(*command, options->device);
   command
       ->add_option("--out", options->out,
                    "folder of the sittings' files (default: captures in the ledger's folder)")

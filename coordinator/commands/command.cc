@@ -53,6 +53,15 @@ std::vector<std::string> ClockOptions::ForWorker() const {
           "--memory-clock-mhz", std::to_string(memory_clock_mhz)};
 }
 
+void AddLedgerOption(CLI::App& command, std::string& folder) {
+  command.add_option("--ledger", folder, "folder of the ledger")->check(NotEmpty());
+}
+
+void AddDeviceOption(CLI::App& command, std::string& device) {
+  command.add_option("--device", device, "device, as `pawl devices` names it, or replay:FILE")
+      ->check(NotEmpty());
+}
+
 void AddClockOptions(CLI::App& command, ClockOptions& options) {
   command
       .add_option("--clocks", options.clocks,

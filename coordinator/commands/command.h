@@ -30,6 +30,9 @@ CLI::Validator NotEmpty();
 // For numbers that count from 1, up to what an id holds.
 CLI::Validator AtLeastOne();
 
+void AddLedgerOption(CLI::App& command, std::string& folder);
+void AddDeviceOption(CLI::App& command, std::string& device);
+
 // What the workers that a command starts do with a GPU's clocks. A trial changes no machine:
 // nothing, unless it is told.
 struct ClockOptions {

@@ -72,11 +72,8 @@ void AddConfirm(CLI::App& app, int& code) {
   command->add_option("TRACK", options->track, "number, or start of the label")
       ->required()
       ->check(NotEmpty());
-  command->add_option("--ledger", options->ledger, "folder of the ledger")->check(NotEmpty());
-  command
-      ->add_option("--device", options->device,
-                   "device, as `pawl devices` names it, or replay:FILE")
-      ->check(NotEmpty());
+  AddLedgerOption(*command, options->ledger);
+  AddDeviceOption(*command, options->device);
   command->add_option("--workers", options->workers, "0 waits for a worker started by hand")
       ->check(CLI::Range(0, 1));
   AddClockOptions(*command, options->clocks);

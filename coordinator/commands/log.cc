@@ -82,7 +82,7 @@ void AddLog(CLI::App& app, int& code) {
   CLI::App* command = app.add_subcommand("log", "what was tried, in order, and what became of it");
   command->add_option("TRACK", options->track, "number, or start of the label (default: all)")
       ->check(NotEmpty());
-  command->add_option("--ledger", options->ledger, "folder of the ledger")->check(NotEmpty());
+  AddLedgerOption(*command, options->ledger);
   command->add_option("--last", options->last, "only the last N generations")->check(AtLeastOne());
   command->add_flag("--json", options->json, "one JSON object a line");
   command->callback([options, &code] { code = Log(*options); });

@@ -201,7 +201,7 @@ void AddShow(CLI::App& app, int& code) {
       ->required()
       ->check(NotEmpty());
   command->add_option("GENERATION", options->generation, "number")->required()->check(AtLeastOne());
-  command->add_option("--ledger", options->ledger, "folder of the ledger")->check(NotEmpty());
+  AddLedgerOption(*command, options->ledger);
   command->add_flag("--source", options->source, "print the candidate's rendered source too");
   command->add_flag("--json", options->json, "one JSON object a line");
   command->callback([options, &code] { code = Show(*options); });

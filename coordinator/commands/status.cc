@@ -86,7 +86,7 @@ int ShowStatus(const StatusOptions& options) {
 void AddStatus(CLI::App& app, int& code) {
   auto options = std::make_shared<StatusOptions>();
   CLI::App* command = app.add_subcommand("status", "where each track of a ledger stands");
-  command->add_option("--ledger", options->ledger, "folder of the ledger")->check(NotEmpty());
+  AddLedgerOption(*command, options->ledger);
   command->add_flag("--json", options->json, "one JSON object a line");
   command->callback([options, &code] { code = ShowStatus(*options); });
 }

@@ -70,7 +70,7 @@ int Verify(const VerifyOptions& options) {
 void AddVerify(CLI::App& app, int& code) {
   auto options = std::make_shared<VerifyOptions>();
   CLI::App* command = app.add_subcommand("verify", "whether everything in a ledger follows");
-  command->add_option("--ledger", options->ledger, "folder of the ledger")->check(NotEmpty());
+  AddLedgerOption(*command, options->ledger);
   command->add_flag("--json", options->json, "one JSON object a line");
   command->callback([options, &code] { code = Verify(*options); });
 }

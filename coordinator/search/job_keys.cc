@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "coordinator/search/parameters.h"
+#include "kernels/knob_value.h"
 
 namespace pawl {
 namespace {

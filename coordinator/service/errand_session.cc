@@ -1,13 +1,9 @@
 #include "coordinator/service/errand_session.h"
 
-#include <signal.h>
-#include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 
 #include "coordinator/service/service.h"
@@ -56,11 +52,8 @@ LedgerId ErrandSession::NewId() {
 }
 
 Result<std::unique_ptr<ErrandSession>> ErrandSession::Open(const ErrandOptions& options) {
-  const std::string program = WorkerProgram();
-  if (::access(program.c_str(), X_OK) != 0) {
-    return Error{"cannot run " + program + ": " + std::strerror(errno) +
-                 "; it belongs beside pawl"};
-  }
+  const auto program = RunnableWorker();
+  if (!program) return program.error();
   std::unique_ptr<ErrandSession> session(new ErrandSession());
   auto folder = Folder::Make();
   if (!folder) return folder.error();
@@ -73,15 +66,11 @@ Result<std::unique_ptr<ErrandSession>> ErrandSession::Open(const ErrandOptions& 
   auto hub = Hub::Bind("ipc://" + own + "/socket");
   if (!hub) return hub.error();
   session->hub_ = *std::move(hub);
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGTERM);
-  ::sigprocmask(SIG_BLOCK, &signals, nullptr);
-  session->signal_fd_ = ::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
-  if (session->signal_fd_ < 0) return Error{std::string("signalfd: ") + std::strerror(errno)};
+  auto stop = StopSignals::Block();
+  if (!stop) return stop.error();
+  session->stop_ = *std::move(stop);
   for (std::uint32_t slot = 0; slot < options.workers; ++slot) {
-    WorkerCommand command{program,        session->hub_->endpoint(),
+    WorkerCommand command{*program,       session->hub_->endpoint(),
                           options.device, slot,
                           state,          state + "/worker-" + std::to_string(slot) + ".log"};
     session->workers_.push_back(std::make_unique<WorkerProcess>(std::move(command)));
@@ -93,12 +82,6 @@ Result<std::unique_ptr<ErrandSession>> ErrandSession::Open(const ErrandOptions& 
 ErrandSession::~ErrandSession() {
   for (const auto& worker : workers_) worker->Terminate();
   workers_.clear();
-  if (signal_fd_ >= 0) ::close(signal_fd_);
-}
-
-bool ErrandSession::Signalled() {
-  signalfd_siginfo info;
-  return ::read(signal_fd_, &info, sizeof info) == static_cast<ssize_t>(sizeof info);
 }
 
 void ErrandSession::Turn(Errands& errands, std::int64_t timeout_ms,
@@ -108,7 +91,7 @@ void ErrandSession::Turn(Errands& errands, std::int64_t timeout_ms,
     for (const ErrandResult& result : effects.results) on_result(result);
     if (!effects.notes.empty()) note_ = effects.notes.back();
   };
-  for (const Received& received : hub_->Receive(timeout_ms, kMostAtOnce, signal_fd_)) {
+  for (const Received& received : hub_->Receive(timeout_ms, kMostAtOnce, stop_->fd())) {
     if (!received.message) {
       carry_out(errands.OnUndecodable(received.peer, received.message.error().message,
                                       received.other_version));
@@ -138,7 +121,7 @@ Result<SessionEnd> ErrandSession::Run(Errands& errands,
                                       const std::function<void()>& on_turn) {
   while (!errands.Done()) {
     Turn(errands, kTurnMs, on_result);
-    if (Signalled()) return SessionEnd::kInterrupted;
+    if (stop_->Count() > 0) return SessionEnd::kInterrupted;
     if (errands.Done()) break;
     Status problem;
     bool any_left = false;

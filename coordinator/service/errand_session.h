@@ -11,6 +11,7 @@
 #include "coordinator/search/errands.h"
 #include "coordinator/service/hub.h"
 #include "coordinator/service/session.h"
+#include "coordinator/service/stop_signals.h"
 #include "coordinator/service/worker_process.h"
 #include "schema/result.h"
 
@@ -43,7 +44,6 @@ class ErrandSession {
   class Folder;
 
   ErrandSession() = default;
-  bool Signalled();
   void Turn(Errands& errands, std::int64_t timeout_ms,
             const std::function<void(const ErrandResult&)>& on_result);
   void SeeOff(Errands& errands);
@@ -51,7 +51,7 @@ class ErrandSession {
   std::unique_ptr<Folder> folder_;  // the socket's, and the state's where none was given
   std::unique_ptr<Hub> hub_;
   std::vector<std::unique_ptr<WorkerProcess>> workers_;
-  int signal_fd_ = -1;
+  std::unique_ptr<StopSignals> stop_;
   std::string note_;  // the last one
 };
 

@@ -34,8 +34,8 @@ struct ServiceOptions {
 
 class Service {
  public:
-  // Opens (or makes) the ledger, folds it, and listens. Whether the job may go on with the tracks it
-  // holds shows as the devices come. Errors: those of Ledger::Open and of the address.
+  // Opens (or makes) the ledger, folds it, and listens. Whether the job may go on with the tracks
+  // it holds shows as the devices come. Errors: those of Ledger::Open and of the address.
   static Result<std::unique_ptr<Service>> Open(ServiceOptions options);
   ~Service();
 

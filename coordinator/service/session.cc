@@ -1,12 +1,7 @@
 #include "coordinator/service/session.h"
 
-#include <signal.h>
-#include <sys/signalfd.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 
 #include "schema/endpoint.h"
@@ -29,10 +24,11 @@ Result<std::unique_ptr<Session>> Session::Open(SessionOptions options) {
     return Error{"cannot listen: " + checked.error().message +
                  (in_ledger ? " with --listen, or a ledger folder with a shorter name" : "")};
   }
-  const std::string program = WorkerProgram();
-  if (options.workers > 0 && ::access(program.c_str(), X_OK) != 0) {
-    return Error{"cannot run " + program + ": " + std::strerror(errno) +
-                 "; it belongs beside pawl"};
+  std::string program;
+  if (options.workers > 0) {
+    auto runnable = RunnableWorker();
+    if (!runnable) return runnable.error();
+    program = *std::move(runnable);
   }
   const std::string folder = options.service.ledger_folder;
   const std::string state = options.state.empty() ? folder + "/worker" : options.state;
@@ -40,13 +36,9 @@ Result<std::unique_ptr<Session>> Session::Open(SessionOptions options) {
   if (!options.state.empty()) std::filesystem::create_directories(state, error);
   if (error) return Error{"cannot make " + state + ": " + error.message()};
   std::unique_ptr<Session> session(new Session());
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGTERM);
-  ::sigprocmask(SIG_BLOCK, &signals, nullptr);
-  session->signal_fd_ = ::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
-  if (session->signal_fd_ < 0) return Error{std::string("signalfd: ") + std::strerror(errno)};
+  auto stop = StopSignals::Block();
+  if (!stop) return stop.error();
+  session->stop_ = *std::move(stop);
 
   auto service = Service::Open(options.service);
   if (!service) return service.error();
@@ -73,12 +65,10 @@ Result<std::unique_ptr<Session>> Session::Open(SessionOptions options) {
 Session::~Session() {
   for (const auto& worker : workers_) worker->Terminate();
   workers_.clear();
-  if (signal_fd_ >= 0) ::close(signal_fd_);
 }
 
 bool Session::OnSignal() {
-  signalfd_siginfo info;
-  while (::read(signal_fd_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) ++signals_;
+  signals_ = stop_->Count();
   return signals_ > 1;
 }
 
@@ -138,7 +128,7 @@ Result<SessionEnd> Session::Run(const std::function<void()>& on_turn) {
   std::int64_t drained_at = -1;
   std::int64_t paused_until = 0;
   while (!service_->Done() || (signals_ == 0 && AwaitsGreeting())) {
-    if (Status turned = service_->Turn(kTurnMs, signal_fd_); !turned) {
+    if (Status turned = service_->Turn(kTurnMs, stop_->fd()); !turned) {
       if (turned.error().advice != Advice::kRetry) return turned.error();
       if (Service::NowMs() >= paused_until) {
         paused_until = Service::NowMs() + 10'000;

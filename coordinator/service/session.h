@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "coordinator/service/service.h"
+#include "coordinator/service/stop_signals.h"
 #include "coordinator/service/worker_process.h"
 #include "schema/result.h"
 
@@ -50,7 +51,7 @@ class Session {
 
   std::unique_ptr<Service> service_;
   std::vector<std::unique_ptr<WorkerProcess>> workers_;
-  int signal_fd_ = -1;
+  std::unique_ptr<StopSignals> stop_;
   int signals_ = 0;
   std::set<std::string> greeted_;      // slots of workers that have joined at least once
   std::vector<std::string> problems_;  // of workers that will not be started again

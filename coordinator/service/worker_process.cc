@@ -206,4 +206,10 @@ std::string WorkerProgram() {
   return (self.parent_path() / "pawl-worker").string();
 }
 
+Result<std::string> RunnableWorker() {
+  std::string program = WorkerProgram();
+  if (::access(program.c_str(), X_OK) == 0) return program;
+  return Error{"cannot run " + program + ": " + std::strerror(errno) + "; it belongs beside pawl"};
+}
+
 }  // namespace pawl

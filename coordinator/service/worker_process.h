@@ -71,5 +71,7 @@ Result<std::vector<ListedDevice>> ListWorkerDevices(const std::string& program);
 
 // pawl-worker beside this program.
 std::string WorkerProgram();
+// The same. Errors: it is not there or cannot be run.
+Result<std::string> RunnableWorker();
 
 }  // namespace pawl

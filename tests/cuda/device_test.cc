@@ -284,6 +284,8 @@ TEST_F(CudaDeviceTest, OutlivesACompilerThatCrashes) {
 }
 
 TEST_F(CudaDeviceTest, OutlivesACompilerThatTakesAllMemory) {
+  // Under a sanitizer no process may be limited: its shadow memory would count. The release build,
+  // which every CI run tests, has the limit and shows this.
   if (!kLimitMemory) GTEST_SKIP() << "a limit on memory would count the sanitizer's own";
   DeviceOptions options = Options();
   options.memory_bytes = std::uint64_t{1} << 30;

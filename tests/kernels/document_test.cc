@@ -1,4 +1,5 @@
 #include "kernels/document.h"
+#include "kernels/knob_value.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
