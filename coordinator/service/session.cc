@@ -1,6 +1,5 @@
 #include "coordinator/service/session.h"
 
-
 #include <algorithm>
 #include <filesystem>
 
