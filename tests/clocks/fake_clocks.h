@@ -1,6 +1,7 @@
 #pragma once
 // GPUs' clocks and time as a test wants them, over a real folder of leases.
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <optional>
@@ -57,7 +58,9 @@ class FakeClocks final : public GpuClocks {
     Count();
     if (!readable) return std::nullopt;
     const auto found = locked.find({gpu, ClockDomain::kGpu});
-    if (found != locked.end()) return found->second;
+    if (found != locked.end()) {
+      return limit_mhz == 0 ? found->second : std::min(found->second, limit_mhz);
+    }
     return stuck && before.contains(gpu) ? before[gpu] : unlocked_mhz;
   }
 
@@ -70,6 +73,7 @@ class FakeClocks final : public GpuClocks {
   bool known = true, readable = true, stuck = false;
   int resets_to_fail = 0;
   std::uint32_t unlocked_mhz = kIdleMhz;
+  std::uint32_t limit_mhz = 0;  // of power or heat, above any lock; 0: none
   std::function<void(const std::string&)> on_act;
   int calls = 0;   // and points after what is set
   int die_at = 0;  // the number of a call; 0: never

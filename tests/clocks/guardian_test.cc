@@ -354,6 +354,20 @@ TEST_F(GuardianTest, NoticesThatSomebodyHasResetTheClockAndLeavesItToThem) {
   EXPECT_THAT(Gpus(), IsEmpty());
 }
 
+TEST_F(GuardianTest, ResetsABaseClockThatWasLockedUnderALimitAndReadsHigherWithoutIt) {
+  clocks_.limit_mhz = 900;
+  Guardian guardian = AGuardian();
+  ASSERT_EQ(guardian.Pin({kGpu, kBaseClock, 0})->gpu_mhz, 900u);
+  clocks_.limit_mhz = 0;
+  for (int i = 0; i < 2; ++i) {
+    timer_.now = guardian.NextTick();
+    EXPECT_EQ(guardian.OnTick().has_value(), i == 1);
+  }
+  ASSERT_TRUE(guardian.Release());
+  EXPECT_THAT(clocks_.locked, IsEmpty());
+  EXPECT_THAT(Gpus(), IsEmpty());
+}
+
 TEST_F(GuardianTest, TakesAClockBelowForAThrottle) {
   Guardian guardian = AGuardian();
   ASSERT_TRUE(guardian.Pin({kGpu, 1500, 0}));
@@ -405,6 +419,24 @@ TEST_F(GuardianTest, LeavesItsLeaseToTheNextWhereTheResetFails) {
   EXPECT_THAT(Gpus(), ElementsAre(kGpu));
   machine_.alive.erase(10);
   ASSERT_TRUE(Sweep()[0].ok);
+  EXPECT_THAT(clocks_.locked, IsEmpty());
+  EXPECT_THAT(Gpus(), IsEmpty());
+}
+
+TEST_F(GuardianTest, KeepsTheLeaseOfALockThatItMayNeitherResetNorReplace) {
+  Leave();
+  clocks_.resets_to_fail = 1'000;
+  clocks_.lock_fails = {{ClockDomain::kGpu, Error{"root is needed", Advice::kReject}}};
+  {
+    Guardian guardian = AGuardian();
+    const Result<Pinned> pinned = guardian.Pin({kGpu, 1200, 0});
+    ASSERT_FALSE(pinned);
+    EXPECT_EQ(pinned.error(), (Error{"root is needed; and then: it is busy", Advice::kRetry}));
+  }
+  EXPECT_THAT(Gpus(), ElementsAre(kGpu));
+  machine_.alive.erase(10);
+  clocks_.resets_to_fail = 0;
+  ASSERT_TRUE(Sweep()[0].ok);  // as root, later
   EXPECT_THAT(clocks_.locked, IsEmpty());
   EXPECT_THAT(Gpus(), IsEmpty());
 }

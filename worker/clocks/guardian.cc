@@ -83,6 +83,7 @@ Result<Pinned> Guardian::Pin(const PinRequest& request) {
   Pinned pinned;
   const ClocksSource source = [this]() -> Result<GpuClocks*> { return &clocks_; };
   ClockLease lease;
+  std::optional<std::uint32_t> left_mhz;  // a dead guardian's lock
   if (const auto own = SweepHeld(leases_, machine_, source, timer_, request.gpu)) {
     const Result<std::optional<ClockLease>> still = leases_.Read(request.gpu);
     if (still && *still && Judge(**still, machine_) == LeaseState::kHeld) {
@@ -90,7 +91,10 @@ Result<Pinned> Guardian::Pin(const PinRequest& request) {
       return Error{own->line, Advice::kReject};
     }
     // What could not be reset is this one's to reset from here on.
-    if (still && *still) lease.memory_mhz = (*still)->memory_mhz;
+    if (still && *still) {
+      left_mhz = (*still)->gpu_mhz;
+      lease.memory_mhz = (*still)->memory_mhz;
+    }
     Note(pinned, own->line);
   }
   for (const Swept& swept : SweepLeases(leases_, machine_, source, timer_)) {
@@ -105,8 +109,8 @@ Result<Pinned> Guardian::Pin(const PinRequest& request) {
   if (Status written = leases_.Write(lease); !written) return written.error();
   lease_ = lease;
   if (Status locked = clocks_.Lock(request.gpu, ClockDomain::kGpu, request.gpu_mhz); !locked) {
-    // Where it was refused there is nothing to reset, and who reset it might undo another's.
-    if (locked.error().advice == Advice::kReject) lease_->gpu_mhz.reset();
+    // Where it was refused there is nothing new to reset, and who reset it might undo another's.
+    if (locked.error().advice == Advice::kReject) lease_->gpu_mhz = left_mhz;
     return GiveUp(locked.error());
   }
   const Result<std::uint32_t> reads = Settled();
@@ -174,7 +178,9 @@ std::optional<std::string> Guardian::OnTick() {
 
 Status Guardian::Release() {
   if (!lease_) return {};
-  if (lock_is_gone_) {  // what somebody else has set since is not ours to reset
+  // What somebody else has set since is not ours to reset. A base clock may have read low when it
+  // was locked, under a limit of power or heat: such a lock may still be there.
+  if (lock_is_gone_ && lease_->gpu_mhz != kBaseClock) {
     lease_->gpu_mhz.reset();
     if (Status written = leases_.Write(*lease_); !written) return written;
   }
