@@ -239,8 +239,7 @@ Result<Fill> FillAt(const Operation& operation, const Tensor& tensor,
     return Error{operation.folder + "/operation.toml: tensor " + tensor.name + ": " + what};
   };
   const bool pointers = fill.kind == FillKind::kRowPointers;
-  const double most = pointers ? kLargestRowPointer : kLargestInteger;
-  const double least = pointers ? 0 : -most;
+  const auto [least, most] = RangeOf(tensor.dtype, fill.kind);
   for (const std::size_t i : {0, 1}) {
     const std::string& text = tensor.fill_texts[i];
     if (text.empty()) continue;
@@ -418,6 +417,17 @@ Result<double> FlopsAt(const Operation& operation, const std::vector<Scalar>& sh
 
 Result<double> BytesAt(const Operation& operation, const std::vector<Scalar>& shape) {
   return AtShape(operation.bytes, "bytes", operation, shape);
+}
+
+Result<double> AbsoluteToleranceAt(const Operation& operation, const std::vector<Scalar>& shape) {
+  if (operation.atol_times.empty()) return operation.atol;
+  const Result<double> times = AtShape(operation.atol_times, "atol_times", operation, shape);
+  if (!times) return times.error();
+  if (*times < 1) {
+    return Error{operation.folder + "/operation.toml: atol_times '" + operation.atol_times +
+                 "' = " + WholeText(*times) + " at this shape; 1 and more is wanted"};
+  }
+  return operation.atol * *times;
 }
 
 Result<const Committed*> CommittedAt(const Operation& operation, const Backend& backend,

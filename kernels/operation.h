@@ -139,7 +139,8 @@ struct Operation {
   std::string flops;                  // expressions over the letters
   std::string bytes;
   double rtol = 0;
-  double atol = 0;
+  double atol = 0;                    // before atol_times
+  std::string atol_times;             // expression over the letters; empty: 1
   std::optional<Fill> exact;          // integer fill for which the result is exact in float32
   std::vector<std::vector<Scalar>> audit_shapes;
   std::vector<Backend> backends;
@@ -174,6 +175,9 @@ Result<std::vector<Scalar>> CheckShape(const Operation& operation, const std::ve
 Result<std::vector<Buffer>> BuffersAt(const Operation& operation, const std::vector<Scalar>& shape);
 Result<double> FlopsAt(const Operation& operation, const std::vector<Scalar>& shape);
 Result<double> BytesAt(const Operation& operation, const std::vector<Scalar>& shape);
+// What an output may differ by beside rtol. Rounding adds up over the terms of a sum. Errors: atol_times is
+// below 1 there.
+Result<double> AbsoluteToleranceAt(const Operation& operation, const std::vector<Scalar>& shape);
 
 // The control at a shape. Errors: none of the backend's committed kernels covers it.
 Result<const Committed*> CommittedAt(const Operation& operation, const Backend& backend,

@@ -65,14 +65,13 @@ Status ReadFill(Table& table, const std::vector<std::string>& letters, Tensor& t
     FillKind kind;
     const char* a;
     const char* b;  // nullptr: has none
-    double most;
   };
   static constexpr Kind kKinds[] = {
-      {"normal", FillKind::kNormal, "mean", "stddev", kLargestFill},
-      {"uniform", FillKind::kUniform, "low", "high", kLargestFill},
-      {"integers", FillKind::kIntegers, "low", "high", kLargestInteger},
-      {"constant", FillKind::kConstant, "value", nullptr, kLargestFill},
-      {"row_pointers", FillKind::kRowPointers, "last", nullptr, kLargestRowPointer},
+      {"normal", FillKind::kNormal, "mean", "stddev"},
+      {"uniform", FillKind::kUniform, "low", "high"},
+      {"integers", FillKind::kIntegers, "low", "high"},
+      {"constant", FillKind::kConstant, "value", nullptr},
+      {"row_pointers", FillKind::kRowPointers, "last", nullptr},
   };
   const Result<std::string> name = table.String("kind");
   if (!name) return name.error();
@@ -84,18 +83,23 @@ Status ReadFill(Table& table, const std::vector<std::string>& letters, Tensor& t
   }
   Fill& fill = tensor.fill;
   fill = Fill{kind->kind, 0, 0};
+  const bool integers = tensor.dtype == DType::kI32 || tensor.dtype == DType::kU32;
   const bool pointers = fill.kind == FillKind::kRowPointers;
-  const bool whole = pointers || fill.kind == FillKind::kIntegers;
-  if (pointers && tensor.dtype != DType::kI32 && tensor.dtype != DType::kU32) {
-    return Error{table.PlaceOf("kind").Text() + ": fill kind 'row_pointers' in a tensor of " +
-                 std::string(Name(tensor.dtype)) + "; i32 or u32 is wanted"};
+  const bool real = fill.kind == FillKind::kNormal || fill.kind == FillKind::kUniform;
+  if (integers ? real : pointers) {
+    return Error{
+        table.PlaceOf("kind").Text() + ": fill kind '" + *name + "' in a tensor of " +
+        std::string(Name(tensor.dtype)) +
+        (integers ? "; integers, row_pointers or constant is wanted" : "; i32 or u32 is wanted")};
   }
-  Status read = ReadParameter(table, kind->a, {pointers ? 0 : -kind->most, kind->most, whole},
-                              letters, fill.a, tensor.fill_texts[0]);
+  const bool whole = integers || fill.kind == FillKind::kIntegers;
+  const auto [least, most] = RangeOf(tensor.dtype, fill.kind);
+  Status read =
+      ReadParameter(table, kind->a, {least, most, whole}, letters, fill.a, tensor.fill_texts[0]);
   if (!read || kind->b == nullptr) return read;
   const bool positive = fill.kind == FillKind::kNormal;
-  read = ReadParameter(table, kind->b, {positive ? 0 : -kind->most, kind->most, whole}, letters,
-                       fill.b, tensor.fill_texts[1]);
+  read = ReadParameter(table, kind->b, {positive ? 0 : least, most, whole}, letters, fill.b,
+                       tensor.fill_texts[1]);
   if (!read) return read;
   const bool later = !tensor.fill_texts[0].empty() || !tensor.fill_texts[1].empty();
   const bool ordered = positive || (whole ? fill.a <= fill.b : fill.a < fill.b);
@@ -170,13 +174,26 @@ Status ReadTensor(Table& table, Operation& operation) {
 Status ReadCheck(Table& table, Operation& operation) {
   const Result<std::shared_ptr<Table>> check = table.Sub("check");
   if (!check) return check.error();
-  (*check)->Know({"rtol", "atol"});
+  (*check)->Know({"rtol", "atol", "atol_times"});
   const Result<double> rtol = (*check)->Number("rtol", 0, kLargestTolerance);
   if (!rtol) return rtol.error();
   const Result<double> atol = (*check)->Number("atol", 0, kLargestTolerance);
   if (!atol) return atol.error();
   operation.rtol = *rtol;
   operation.atol = *atol;
+  const Result<std::optional<Node>> times = (*check)->OptionalNode("atol_times");
+  if (!times) return times.error();
+  if (*times) {
+    const auto* text = std::get_if<std::string>(&(*times)->value);
+    if (text == nullptr) {
+      return Error{(*times)->place.Text() + ": 'atol_times' is " + Describe(**times) +
+                   "; an expression is wanted, such as \"max(1, k / 8192)\""};
+    }
+    if (Status parsed = CheckExpression(operation.letters, *text, (*times)->place); !parsed) {
+      return parsed;
+    }
+    operation.atol_times = *text;
+  }
   const Result<std::shared_ptr<Table>> exact = (*check)->OptionalSub("exact");
   if (!exact) return exact.error();
   if (*exact == nullptr) return {};
@@ -211,6 +228,12 @@ Status ReadAudit(Table& table, Operation& operation) {
 }
 
 }  // namespace
+
+FillRange RangeOf(DType dtype, FillKind kind) {
+  if (kind == FillKind::kRowPointers) return {0, kLargestRowPointer};
+  const double most = kind == FillKind::kIntegers ? kLargestInteger : kLargestFill;
+  return {dtype == DType::kU32 ? 0 : -most, most};
+}
 
 Status ReadOperationFile(Table& table, Operation& operation) {
   Result<std::string> name = table.String("name");

@@ -206,14 +206,9 @@ bool Space::State::Canonicalise(Configuration& configuration) const {
   if (program.ignored.empty()) return false;
   SlotValues values = ValuesOf(configuration);
   std::vector<bool> failed(values.size());
+  Derive(values, &failed);
   bool any = false;
-  bool stale = true;
   for (const Program::Ignore& rule : program.ignored) {
-    if (stale) {
-      std::fill(failed.begin(), failed.end(), false);
-      Derive(values, &failed);
-    }
-    stale = false;
     bool computable = true;
     for (const std::size_t slot : rule.when.slots()) {
       if (failed[slot]) computable = false;
@@ -223,10 +218,21 @@ bool Space::State::Canonicalise(Configuration& configuration) const {
     if (!holds || *holds == 0) continue;
     any = true;
     const KnobValue& first = structure->knobs[rule.knob].values.front();
-    if (configuration.settings[rule.knob].value == first) continue;
-    configuration.settings[rule.knob].value = first;
+    KnobValue& value = configuration.settings[rule.knob].value;
+    if (value == first) continue;
+    const KnobValue before = std::exchange(value, first);
     Put(rule.knob, first, values);
-    stale = true;
+    std::vector<bool> fails(values.size());
+    Derive(values, &fails);
+    const bool loses = !std::equal(fails.begin(), fails.end(), failed.begin(),
+                                   [](bool now, bool then) { return !now || then; });
+    if (loses) {  // what is rendered wants every derived value that this configuration has
+      value = before;
+      Put(rule.knob, before, values);
+      std::fill(fails.begin(), fails.end(), false);
+      Derive(values, &fails);
+    }
+    failed = std::move(fails);
   }
   return any;
 }

@@ -60,7 +60,9 @@ Result<Order> OrderOver(const Operation& operation, const Backend& backend,
   auto buffers = BuffersAt(operation, shape);
   if (!buffers) return buffers.error();
   order.buffers = *std::move(buffers);
-  order.check = {std::nullopt, operation.rtol, operation.atol, HiddenSeed(terms.seed)};
+  const Result<double> atol = AbsoluteToleranceAt(operation, shape);
+  if (!atol) return atol.error();
+  order.check = {std::nullopt, operation.rtol, *atol, HiddenSeed(terms.seed)};
   if (terms.with_sources) {
     auto reference = ReferenceSource(operation);
     if (!reference) return reference.error();

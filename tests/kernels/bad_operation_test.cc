@@ -74,6 +74,14 @@ const std::vector<Mistake>& Mistakes() {
        "kind = \"row_pointers\", last = \"rows\"",
        "saxpy/operation.toml:12: fill kind 'row_pointers' in a tensor of f32; i32 or u32 is "
        "wanted"},
+      {kOp, "dtype   = \"f32\"", "dtype   = \"u32\"",
+       "saxpy/operation.toml:12: fill kind 'normal' in a tensor of u32; integers, row_pointers or "
+       "constant is wanted"},
+      {kOp, "rtol  = 1e-5", "atol_times = \"rows / depth\"\nrtol = 1e-5",
+       "saxpy/operation.toml:21: in 'rows / depth': unknown name 'depth'; known are rows, width"},
+      {kOp, "rtol  = 1e-5", "atol_times = 3\nrtol = 1e-5",
+       "saxpy/operation.toml:21: 'atol_times' is 3; an expression is wanted, such as \"max(1, k / "
+       "8192)\""},
       {kOp, "kind = \"normal\", mean = 0.0, stddev = 1.0",
        "kind = \"integers\", low = 0, high = \"depth - 1\"",
        "saxpy/operation.toml:12: in 'depth - 1': unknown name 'depth'; known are rows, width"},

@@ -147,6 +147,60 @@ TEST(Operation, FillsMayDependOnTheShape) {
               HasSubstr("tensor X: one row pointer; 2 and more are wanted"));
 }
 
+TEST(Operation, FillsOfUnsignedIntegersHaveNoNegativeNumber) {
+  PackageFiles files = SamplePackage();
+  std::string& text = files["operation.toml"];
+  text.replace(text.find("\"f32\""), 5, "\"u32\"");
+  const std::string fill = "fill    = { kind = \"normal\", mean = 0.0, stddev = 1.0 }";
+  const std::size_t at = text.find(fill);
+  const auto with = [&](const std::string& other) {
+    PackageFiles changed = files;
+    changed["operation.toml"].replace(at, fill.size(), "fill    = { " + other + " }");
+    return changed;
+  };
+  EXPECT_THAT(MessageOf(LoadOperation(with("kind = \"integers\", low = -1, high = 3"), "saxpy")),
+              HasSubstr("low is -1; an integer from 0 to 16777216 is wanted"));
+  EXPECT_THAT(MessageOf(LoadOperation(with("kind = \"constant\", value = -1"), "saxpy")),
+              HasSubstr("value is -1; an integer from 0 to 1000000 is wanted"));
+  EXPECT_THAT(MessageOf(LoadOperation(with("kind = \"constant\", value = 0.5"), "saxpy")),
+              HasSubstr("value is 0.5"));
+  EXPECT_THAT(MessageOf(BuffersAt(Loaded(with("kind = \"integers\", low = \"rows - 9\", high = 3")),
+                                  {{"rows", 8}, {"width", 64}})),
+              HasSubstr("the fill's 'rows - 9' = -1 at this shape; 0 to 16777216 is wanted"));
+}
+
+// The rounding of a sum grows with its terms, and what it may differ by with it.
+TEST(Operation, TheAbsoluteToleranceMayDependOnTheShape) {
+  PackageFiles files = SamplePackage();
+  EXPECT_EQ(AbsoluteToleranceAt(Loaded(files), {{"rows", 8}, {"width", 64}}).value(), 1e-5);
+  std::string& text = files["operation.toml"];
+  text.replace(text.find("rtol  ="), 0, "atol_times = \"width / 16\"\n");
+  const Operation operation = Loaded(files);
+  EXPECT_EQ(AbsoluteToleranceAt(operation, {{"rows", 8}, {"width", 64}}).value(), 4e-5);
+  EXPECT_THAT(
+      MessageOf(AbsoluteToleranceAt(operation, {{"rows", 8}, {"width", 8}})),
+      HasSubstr("operation.toml: atol_times 'width / 16' = 0 at this shape; 1 and more is wanted"));
+  const Result<Operation> matmul = LoadOperation(kKernels + "/matmul");
+  ASSERT_TRUE(matmul) << matmul.error().message;
+  const auto at = [&](std::int64_t k) {
+    return AbsoluteToleranceAt(*matmul, {{"m", 1}, {"n", 1}, {"k", k}}).value();
+  };
+  EXPECT_EQ(at(1024), 1e-4);
+  EXPECT_DOUBLE_EQ(at(65536), 8e-4);
+}
+
+// A grid's y ends at 65535.
+TEST(Operation, AWideBiasGeluHasAControlThatFits) {
+  const Result<Operation> gelu = LoadOperation(kKernels + "/bias_gelu");
+  ASSERT_TRUE(gelu) << gelu.error().message;
+  const auto control = [&](std::int64_t width) {
+    return (*CommittedAt(*gelu, *gelu->FindBackend("cuda"), {{"rows", 2}, {"width", width}}))
+        ->kernel;
+  };
+  EXPECT_EQ(control(16776960), "bias_gelu_quads");
+  EXPECT_EQ(control(16776964), "bias_gelu_guarded");
+}
+
 TEST(Operation, FolderAndNameMustAgree) {
   const std::string root = testing::TempDir() + "/pawl_operation_test_name";
   std::filesystem::create_directories(root + "/other/host");

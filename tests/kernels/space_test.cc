@@ -73,6 +73,17 @@ TEST(Space, AppliesIgnoredRulesInTurn) {
             With(chunk, "unroll=2 fused=true threads=2"));
 }
 
+TEST(Space, IgnoresNoKnobWithoutWhoseValueADerivedOneCannotBeComputed) {
+  PackageFiles files = SamplePackage();
+  Edit(files, "host/chunk.toml", "unroll  = [1, 2, 4]", "unroll  = [0, 1, 2]");
+  Edit(files, "host/chunk.toml", "knob = \"fused\"\nwhen = \"unroll == 1\"",
+       "knob = \"unroll\"\nwhen = \"fused\"");
+  const Bound chunk = Chunk(files);
+  // lanes is block.n / unroll.
+  EXPECT_EQ(chunk.space->Canonical(With(chunk, "unroll=2 fused=true")),
+            With(chunk, "unroll=2 fused=true"));
+}
+
 TEST(Space, ListsEveryViolationInFileOrderWithItsFigures) {
   const Bound chunk = Chunk(SamplePackage(), 15);
   EXPECT_THAT(
