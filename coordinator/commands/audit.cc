@@ -25,6 +25,7 @@ struct AuditOptions {
   bool all = false;
   std::uint64_t sample = 0;
   std::uint64_t seed = 1;
+  std::uint32_t deadline_s = 60;
   std::uint32_t workers = 0;
   std::string kernels;
   std::string state;
@@ -189,6 +190,7 @@ int RunAudit(const AuditOptions& options) {
   request.whole_space = options.all;
   request.sample = options.sample;
   request.seed = options.seed;
+  request.deadlines.check_ms = request.deadlines.run_ms = options.deadline_s * 1000;
   for (const std::string& text : options.shapes) {
     auto shape = ParseShape(text);
     if (!shape) return Fail(shape.error().message, kExitUsage);
@@ -239,6 +241,11 @@ void AddAudit(CLI::App& app, int& code) {
                    "values where that many can")
       ->check(CLI::Range(1, 1'000'000));
   command->add_option("--seed", options->seed, "of the sample (default: 1)");
+  command
+      ->add_option("--deadline", options->deadline_s,
+                   "seconds that a check of a kernel may take before it counts as hung; more for "
+                   "large problems (default: 60)")
+      ->check(CLI::Range(1, 86'400));
   command->add_option("--workers", options->workers, "workers (default: one a core)")
       ->check(CLI::Range(1, 256));
   command->add_option("--kernels", options->kernels, "folder of operation packages");

@@ -143,6 +143,7 @@ Result<AuditPlan> PlanAudit(std::shared_ptr<const Operation> operation,
   AuditPlan plan;
   plan.operation = std::move(operation);
   plan.backend = request.backend;
+  plan.deadlines = request.deadlines;
   const Backend* backend = plan.operation->FindBackend(request.backend);
   if (backend == nullptr) {
     std::string have;
@@ -185,6 +186,7 @@ Result<Order> AuditOrder(const AuditPlan& plan, std::size_t item, Attempt attemp
   terms.input_sets = 1;
   terms.timing.warmup = 0;
   terms.timing.iterations = 1;
+  terms.deadlines = plan.deadlines;
   Result<Order> order = OrderOver(*plan.operation, backend, asked.shape, terms);
   if (!order) return order.error();
   order->kind = OrderKind::kAudit;

@@ -25,6 +25,7 @@ struct AuditRequest {
   bool whole_space = false;                 // in place of the audit list
   std::uint64_t sample = 0;                 // at most so many configurations a structure; 0: all
   std::uint64_t seed = 1;                   // of the sample
+  Deadlines deadlines;                      // of each item, for a problem of no size
 };
 
 // One kernel at one shape.
@@ -46,6 +47,7 @@ struct AuditPlan {
   std::shared_ptr<const Operation> operation;
   std::string backend;
   std::vector<AuditItem> items;
+  Deadlines deadlines;
   std::map<std::string, AuditRefusal> refused;  // by what the reason is about: "shape"
   std::uint64_t refusals = 0;
   std::vector<std::string> skipped;  // structures that have no source

@@ -78,16 +78,19 @@ TEST(AuditCommand, FindsTheSameWithAnyNumberOfWorkers) {
 // A kernel that takes its runner down is its own failure and nobody else's.
 TEST(AuditCommand, OutlivesAKernelThatCrashes) {
   const Finished run =
-      Audit({"planted", "--backend", "host", "--shapes", "n=100", "--json"}, "tests/data/packages");
+      Audit({"planted", "--backend", "host", "--shapes", "n=100", "--deadline", "5", "--json"},
+            "tests/data/packages");
   EXPECT_EQ(run.code, 1) << run.out << run.err;
   const std::vector<json> lines = JsonLines(run.out);
-  std::size_t crashed = 0, passed = 0;
+  std::size_t crashed = 0, hung = 0, passed = 0;
   for (const json& line : lines) {
     if (!line.contains("outcome")) continue;
     if (line["outcome"] == "crashed") ++crashed;
+    if (line["outcome"] == "hung") ++hung;
     if (line["passed"] == true) ++passed;
   }
   EXPECT_GT(crashed, 0U);
+  EXPECT_EQ(hung, 1U);
   EXPECT_GT(passed, 0U);
   EXPECT_EQ(lines.back()["listed"].get<std::size_t>(), lines.size() - 1);
 }
