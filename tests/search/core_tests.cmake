@@ -1,6 +1,5 @@
 # Tests of the state of a search and of the decisions about it.
-add_library(search_fakes STATIC core_bench.cc search_fakes.cc)
-target_link_libraries(search_fakes PUBLIC pawl_search GTest::gtest)
+pawl_test_library(search_fakes SOURCES core_bench.cc search_fakes.cc LINK pawl_search GTest::gtest)
 pawl_test(search_track_test LABEL unit SOURCES track_test.cc track_life_test.cc LINK pawl_search)
 pawl_test(search_orders_test LABEL unit SOURCES orders_test.cc LINK search_fakes)
 pawl_test(search_audit_test LABEL unit SOURCES audit_test.cc errands_test.cc LINK search_fakes)

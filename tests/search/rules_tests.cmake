@@ -1,7 +1,6 @@
 # Tests of policies, proposers and job files.
-add_library(pawl_test_recorded STATIC recorded.cc)
+pawl_test_library(pawl_test_recorded SOURCES recorded.cc LINK pawl_schema pawl_test_support nlohmann_json::nlohmann_json)
 target_include_directories(pawl_test_recorded PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
-target_link_libraries(pawl_test_recorded PUBLIC pawl_schema PRIVATE pawl_test_support pawl_flags nlohmann_json::nlohmann_json)
 
 pawl_test(search_policy_test LABEL unit SOURCES policy_test.cc policy_signed_rank_test.cc
   LINK pawl_rules pawl_test_recorded rapidcheck rapidcheck_gtest)
