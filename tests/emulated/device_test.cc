@@ -203,6 +203,29 @@ extern "C" __global__ void __launch_bounds__(64) one(const float* __restrict__ X
   EXPECT_EQ(report.builds[0].shared_bytes, 260U);
 }
 
+TEST(EmulatedDevice, DefinesTheMacrosOfBuildOptions) {
+  Order order = OneKernel("kernel = \"one\"\ngrid = [16, 1, 1]\nblock = [64, 1, 1]\n", R"(
+#ifndef STAGES
+#define STAGES 1
+#endif
+#ifdef GONE
+#error GONE is defined
+#endif
+extern "C" __global__ void one(const float* X, float* Y, long long n) {
+  const long long i = blockIdx.x * 64ll + threadIdx.x;
+  if (i < n) Y[i] = SCALED(X[i]) * ONE;
+}
+)");
+  order.build_options = {"-DSTAGES=3", "--define-macro", "GONE", "-use_fast_math", "-DONE"};
+  std::vector<std::string>& own = order.sources[*order.arms[0].source].build_options;
+  own = {"-USTAGES", "--define-macro=STAGES=2",  "-U",       "GONE", "--maxrregcount=64",
+         "-D",       "SCALED(x)=((x) * STAGES)", "-lineinfo"};
+  EXPECT_EQ(Audited(order).outcome.detail, "");
+  EXPECT_EQ(Audited(order, "emulated:sm_90?checks=off").outcome.detail, "");
+  own.push_back("--undefine-macro=ONE");
+  EXPECT_THAT(Audited(order).outcome.detail, HasSubstr("'ONE' was not declared"));
+}
+
 TEST(EmulatedDevice, TakesTheHeadersThatNvrtcTakes) {
   std::ifstream file(SourceFolder() + "/tests/data/cuda_headers/all.cu");
   const std::string source{std::istreambuf_iterator<char>(file), {}};

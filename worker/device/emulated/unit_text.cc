@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "worker/device/cuda/standard_headers.h"
@@ -127,6 +128,39 @@ Status Assembler::Append(std::string_view original, std::string file, bool check
   return {};
 }
 
+// A macro of a compiler's option, "STAGES=3" of "-DSTAGES=3", as a line of text: of the options
+// that CUDA's compiler knows these are the only ones that change what is computed. The others tell
+// it of code for a GPU.
+std::string MacroLine(bool define, const std::string& macro) {
+  if (!define) return "#undef " + macro + "\n";
+  const std::size_t equals = macro.find('=');
+  if (equals == std::string::npos) return "#define " + macro + " 1\n";
+  return "#define " + macro.substr(0, equals) + " " + macro.substr(equals + 1) + "\n";
+}
+
+std::string MacrosOf(const std::vector<std::string>& options) {
+  std::string lines;
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    for (const auto& [define, brief, full] :
+         {std::tuple(true, "-D", "--define-macro"), std::tuple(false, "-U", "--undefine-macro")}) {
+      const std::string& option = options[i];
+      if (option == brief || option == full) {  // its value is the next
+        if (++i < options.size()) lines += MacroLine(define, options[i]);
+        break;
+      }
+      const std::string with_value = std::string(full) + "=";
+      const std::size_t length = option.rfind(with_value, 0) == 0 ? with_value.size()
+                                 : option.rfind(brief, 0) == 0    ? 2
+                                                                  : 0;
+      if (length > 0) {
+        lines += MacroLine(define, option.substr(length));
+        break;
+      }
+    }
+  }
+  return lines;
+}
+
 std::string_view CType(DType dtype) {
   switch (dtype) {
     case DType::kF32:
@@ -201,6 +235,8 @@ Result<Unit> EmulatedUnit(const Order& order, const Arm& arm, const SmLimits& li
   if (watched) text += "#define PAWL_WATCHED 1\n";
   text += "#line 1 \"emulated/kernel_abi.h\"\n" + std::string(kAbi);
   text += "#line 1 \"emulated/cuda.h\"\n" + std::string(kCuda);
+  // Behind what is ours, so that no macro changes it.
+  text += MacrosOf(order.build_options) + MacrosOf(source.build_options);
   Assembler assembler(order.headers);
   if (Status read = assembler.Append(source.text, source.name, true); !read) return read.error();
   text += assembler.Take() + std::string(kSignatures);
