@@ -226,6 +226,35 @@ extern "C" __global__ void one(const float* X, float* Y, long long n) {
   EXPECT_THAT(Audited(order).outcome.detail, HasSubstr("'ONE' was not declared"));
 }
 
+// What an output holds beforehand may be what it should hold.
+TEST(EmulatedDevice, HoldsEveryElementOfAnOutputToBeWritten) {
+  auto files = LoadPackage("tests/data/planted_cuda/twice")->files;
+  std::erase_if(files, [](const auto& file) { return file.first.rfind("cuda/", 0) == 0; });
+  std::string& text = files["operation.toml"];
+  const std::size_t output = text.find("dtype   = \"f32\"", text.find("\"output\""));
+  text.replace(output, 15, "dtype   = \"i32\"");
+  files["reference.h"] =
+      "#include <cstdint>\n#ifndef PAWL_REFERENCE\n#define PAWL_REFERENCE inline\n#endif\n"
+      "PAWL_REFERENCE double reference_Y(const float*, std::int64_t, std::int64_t i) {\n"
+      "  return i % 3 == 0 ? -1.0 : 1.0;\n}\n";
+  files["cuda/committed.toml"] =
+      "[[committed]]\nsource = \"one.cu\"\nkernel = \"one\"\ngrid = [16, 1, 1]\nblock = [64, 1, "
+      "1]\n";
+  const auto found = [&](const std::string& condition, const std::string& device) {
+    files["cuda/one.cu"] =
+        "extern \"C\" __global__ void one(const float* X, int* Y, long long n) {\n"
+        "  const long long i = blockIdx.x * 64ll + threadIdx.x;\n  if (i < n && " +
+        condition + ") Y[i] = i % 3 == 0 ? -1 : 1;\n}\n";
+    const Order order = OrderFor(LoadFiles(files, "twice"), "committed", "", {{"n", 1000}});
+    return Audited(order, device).outcome.detail;
+  };
+  for (const char* device : {"emulated:sm_90", "emulated:sm_90?checks=off"}) {
+    EXPECT_EQ(found("true", device), "");
+    EXPECT_THAT(found("i % 9 != 3", device), HasSubstr("one: Y[")) << device;
+  }
+  EXPECT_EQ(found("i % 9 != 3", "emulated:sm_90"), "one: Y[3] was left unwritten");
+}
+
 TEST(EmulatedDevice, TakesTheHeadersThatNvrtcTakes) {
   std::ifstream file(SourceFolder() + "/tests/data/cuda_headers/all.cu");
   const std::string source{std::istreambuf_iterator<char>(file), {}};

@@ -15,7 +15,6 @@
 #include "worker/device/emulated/kernel_object.h"
 #include "worker/device/emulated/limits.h"
 #include "worker/device/emulated/unit_text.h"
-#include "worker/device/fill.h"
 #include "worker/device/host/compiler.h"
 #include "worker/device/host/input_sets.h"
 #include "worker/device/host/machine.h"
@@ -64,6 +63,9 @@ class EmulatedDevice final : public Device {
     const InputSet* set = nullptr;
     RunOrder order;
     bool repeats = false;  // the try before, in another order
+    // Each byte of outputs and scratch, beforehand. As a float not a number, or a large one; a
+    // right output may be all ones, but not the other too.
+    int poison = 0xff;
   };
 
   Result<std::unique_ptr<KernelObject>> Build(const Order& order, const Arm& arm,
@@ -162,7 +164,7 @@ Result<std::optional<EmulatedDevice::Wrong>> EmulatedDevice::Check(
   for (std::size_t i = 0; i < memory.ranges.size(); ++i) {
     GlobalRange& range = memory.ranges[i];
     if (range.writable) {
-      Poison(range.data, range.bytes);
+      std::memset(range.data, run.poison, range.bytes);
     } else {
       std::memcpy(range.data, run.set->contents[i].data(), range.bytes);
     }
@@ -206,6 +208,12 @@ Result<std::optional<EmulatedDevice::Wrong>> EmulatedDevice::Check(
           watched_ ? emulator.watch().WriterOf(emulator.watch().ranges[i], compared.worst) : "";
       return wrong(kernels + ": " + compared.detail +
                    (writer.empty() ? "" : "; written by " + writer));
+    }
+    if (watched_) {
+      const std::int64_t unwritten = emulator.watch().UnwrittenIn(emulator.watch().ranges[i]);
+      if (unwritten >= 0) {
+        return wrong(kernels + ": " + ElementName(range.buffer, unwritten) + " was left unwritten");
+      }
     }
     if (run.repeats) {
       const std::byte* const now = range.data;
@@ -273,7 +281,7 @@ Status EmulatedDevice::CheckAll(const Order& order, const Progress& progress,
     facts.passed = true;
     std::vector<std::vector<std::byte>> outputs(order.buffers.size());
     for (const Try& run : {Try{sets->timed.front().get(), upwards, false},
-                           Try{sets->timed.front().get(), downwards, true},
+                           Try{sets->timed.front().get(), downwards, true, 0x7f},
                            Try{sets->hidden.get(), downwards, false}}) {
       progress(Stage::kCheck, arm.role);
       const auto wrong = Check(order, arm, run, *kernels[i], *memory, outputs, facts);

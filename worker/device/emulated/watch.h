@@ -158,6 +158,8 @@ class Watch {
   std::string Describe(std::uint32_t rank, std::uint32_t thread) const;
   std::string DescribeCurrent() const { return Describe(rank_, thread_); }
   // Who wrote an element of a range last; empty: nobody.
+  // The first element of a range that no launch or memset has written; -1: none.
+  std::int64_t UnwrittenIn(const GlobalRange& range) const;
   std::string WriterOf(const GlobalRange& range, std::int64_t element) const;
   // "a_tile + 1040 B (of 17408 B)", "C[3,17]".
   std::string NameOf(std::uintptr_t at, std::size_t bytes) const;

@@ -52,6 +52,15 @@ std::string Watch::DescribeWho(std::uint16_t who, std::uint32_t epoch) const {
   return "threads of warp " + std::to_string(low / kLanes);
 }
 
+std::int64_t Watch::UnwrittenIn(const GlobalRange& range) const {
+  const auto& cells = range.cells.cells;
+  const auto first = std::find_if(cells.begin(), cells.end(),
+                                  [](const WatchedWord& cell) { return cell.write_epoch == 0; });
+  if (first == cells.end()) return -1;
+  return ((first - cells.begin()) << range.cells.shift) /
+         static_cast<std::int64_t>(SizeOf(range.buffer.dtype));
+}
+
 std::string Watch::WriterOf(const GlobalRange& range, std::int64_t element) const {
   if (!range.writable || range.cells.cells.empty()) return "";
   const std::size_t offset = static_cast<std::size_t>(element) * SizeOf(range.buffer.dtype);
