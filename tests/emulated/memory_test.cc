@@ -106,6 +106,35 @@ extern "C" __global__ void one(const float* X, float* Y, long long n) {
                 "in shared memory, byte 4 of 384"));
 }
 
+// Up to the 512 KB that CUDA gives a thread.
+std::string WithLocal(std::size_t floats, int first_thread = 0) {
+  return "constexpr int kFirst = " + std::to_string(first_thread) +
+         ";\nconstexpr long long kFloats = " + std::to_string(floats) + R"(;
+extern "C" __global__ void one(const float* X, float* Y, long long n) {
+  float local[kFloats];
+  const long long i = blockIdx.x * 64ll + threadIdx.x;
+  const long long step = n / 2;
+  if (threadIdx.x < kFirst) return;
+  for (long long k = threadIdx.x; k < kFloats; k += step) local[k] = i < n ? X[i] : 0;
+  __syncthreads();
+  float sum = 0, count = 0;
+  for (long long k = threadIdx.x; k < kFloats; k += step) sum += local[k];
+  for (long long k = threadIdx.x; k < kFloats; k += step) count += 0.5f;
+  if (i < n) Y[i] = sum / count;
+}
+)";
+}
+
+TEST(LocalMemory, MayBeLarge) {
+  EXPECT_EQ(FoundIn(WithLocal(20'000)), "");
+  EXPECT_EQ(FoundIn(WithLocal(128'000)), "");
+}
+
+TEST(LocalMemory, EndsBeforeAnotherThreads) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH(FoundIn(WithLocal(500'000, 32)), "");
+}
+
 TEST(Launches, KeepTheirBounds) {
   const std::string source = R"(template <int kThreads>
 __device__ void Twice(const float* X, float* Y, long long n) {

@@ -18,7 +18,8 @@ struct transfer_t;
 
 namespace pawl {
 
-inline constexpr std::size_t kStackBytes = 64 << 10;  // of a thread: its local memory
+// Of a thread: the 512 KB of local memory that CUDA gives it, and room for calls.
+inline constexpr std::size_t kStackBytes = 576 << 10;
 inline constexpr std::size_t kGuardBytes = 4 << 10;
 inline constexpr std::size_t kAlignment = 1024;  // of dynamic shared memory
 
@@ -112,7 +113,7 @@ struct Emulator::State {
   void Land(const PendingCopy& copy);
   void WaitCopies(std::uint32_t latest);
   void* MapShared(const void* shared, std::uint32_t rank, PawlSite site);
-  const PendingCopy* ReadingCopy(const std::byte* at, std::size_t bytes) const;
+  const PendingCopy* ReadingCopy(std::uintptr_t at, std::size_t bytes) const;
   void SetHooks(LoadedKernel& load);
 };
 

@@ -21,6 +21,8 @@ Result<Unit> EmulatedUnit(const Order& order, const Arm& arm, const SmLimits& li
 inline constexpr const char* kEmulatedFlags[] = {
     "-std=c++20", "-fPIC", "-shared", "-w", "-g1", "-march=native", "-ffp-contract=off",
     "-fno-math-errno", "-fno-exceptions",
+    // No frame steps over the guard between two threads' stacks.
+    "-fstack-clash-protection",
     // So that each call is seen (object_file.h).
     "-ffunction-sections", "-Wl,--emit-relocs", "-fvisibility=hidden"};
 inline constexpr const char* kPlainFlags[] = {"-O3"};
