@@ -75,6 +75,24 @@ TEST(Clusters, RaceWithoutABarrierOfTheirs) {
       AllOf(HasSubstr("race on global memory"), HasSubstr("with no cluster barrier between")));
 }
 
+TEST(Clusters, CopyAsynchronouslyIntoTheirOwnBlock) {
+  const auto copies = [](const std::string& into) {
+    return R"(  pawl::ClusterSync();
+  if (threadIdx.x == 0) pawl::CpAsync4()" +
+           into + R"(, X);
+  pawl::CpAsyncCommit();
+  pawl::CpAsyncWait<0>();
+  pawl::ClusterSync();
+  if (i < n) Y[i] = x;)";
+  };
+  EXPECT_EQ(Found(copies("sum")), "");
+  EXPECT_THAT(
+      Found(copies("other")),
+      AllOf(HasSubstr("one.cu:9"),
+            HasSubstr("thread (0,0,0) of block (0,0,0): an asynchronous copy to sum in shared "
+                      "memory, byte 0 of 256 (word 0), which is another block's")));
+}
+
 TEST(Clusters, HaveOnlyTheRanksTheyHave) {
   EXPECT_THAT(
       Found("  pawl::MapShared(sum, 2);\n  if (i < n) Y[i] = x;"),

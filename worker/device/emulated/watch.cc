@@ -372,6 +372,11 @@ void Watch::IssueCopy(const PendingCopy& copy) {
              ", which is not shared memory",
          nullptr, copy.site);
   }
+  }
+  if (spot.cells != &block_->fixed_cells && spot.cells != &block_->dynamic_cells) {
+    Fail(DescribeCurrent() + ": an asynchronous copy to " + NameOf(to, copy.bytes) +
+             ", which is another block's: it goes into its own block's shared memory only",
+         nullptr, copy.site);
   if (copy.whole) {
     multiple(from, "source");
     Spot source;
