@@ -109,6 +109,16 @@ TEST(LastBlock, MustLeaveItsCounterAsItFoundIt) {
       << "a variable keeps its value from run to run";
 }
 
+// The blocks of a cluster have their variables, each of them, at addresses of its own.
+TEST(LastBlock, MayBeOfACluster) {
+  constexpr const char* kPairs =
+      "kernel = \"one\"\ngrid = [16, 1, 1]\nblock = [64, 1, 1]\ncluster = [2, 1, 1]\n";
+  EXPECT_EQ(FoundIn(LastBlock({}), kPairs), "");
+  Steps steps;
+  steps.arriving = "";
+  EXPECT_THAT(FoundIn(LastBlock(steps), kPairs), HasSubstr("race on global memory"));
+}
+
 // A warp a block: __syncwarp in the barrier's place, and shuffles order nothing.
 std::string LastWarp(const std::string& before, const std::string& after) {
   return R"(__device__ unsigned count = 0;
@@ -193,6 +203,27 @@ extern "C" __global__ void one(const float* X, float* Y, long long n) {
 )",
               "kernel = \"one\"\ngrid = [16, 1, 1]\nblock = [64, 1, 1]\ncluster = [2, 1, 1]\n"),
       "");
+}
+
+TEST(DeviceVariables, AreOneForCopiesOfACluster) {
+  EXPECT_THAT(
+      FoundIn(R"(#include "pawl_device.h"
+__device__ float table[4];
+extern "C" __global__ void one(const float* X, float* Y, long long n) {
+  __shared__ float tile[4];
+  const long long i = blockIdx.x * 512ll + threadIdx.x;
+  if (i < n) Y[i] = 2 * X[i];
+  if (threadIdx.x == 0 && pawl::ClusterRank() == 1) pawl::CpAsync4(tile, table);
+  pawl::ClusterSync();
+  if (threadIdx.x == 0 && pawl::ClusterRank() == 0) table[0] = 0;
+  pawl::ClusterSync();
+  pawl::CpAsyncCommit();
+  pawl::CpAsyncWait<0>();
+}
+)",
+              "kernel = \"one\"\ngrid = [2, 1, 1]\nblock = [512, 1, 1]\ncluster = [2, 1, 1]\n"),
+      AllOf(HasSubstr("one.cu:9"), HasSubstr("writes the __device__ variable table, byte 0 of 16"),
+            HasSubstr("which an asynchronous copy that is still in flight reads")));
 }
 
 // Without kernels: what one block hands on to the next but one.

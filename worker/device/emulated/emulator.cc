@@ -238,7 +238,7 @@ Emulator::Emulator(std::vector<GlobalRange> ranges)
     return false;
   };
   watch_.variable_home = [this](std::uintptr_t at) { return state_->kernel->HomeOf(at); };
-  watch_.reading_copy = [this](const std::byte* at, std::size_t bytes) {
+  watch_.reading_copy = [this](std::uintptr_t at, std::size_t bytes) {
     return state_->ReadingCopy(at, bytes);
   };
 }

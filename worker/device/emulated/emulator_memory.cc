@@ -31,11 +31,12 @@ void Emulator::State::WaitCopies(std::uint32_t latest) {
   });
 }
 
-const PendingCopy* Emulator::State::ReadingCopy(const std::byte* at, std::size_t bytes) const {
+const PendingCopy* Emulator::State::ReadingCopy(std::uintptr_t at, std::size_t bytes) const {
   for (const Block& block : blocks) {
     for (const Fiber* fiber : block.fibers) {
       for (const PendingCopy& copy : fiber->copies) {
-        if (copy.whole && at < copy.from + copy.bytes && copy.from < at + bytes) return &copy;
+        const std::uintptr_t from = kernel->HomeOf(reinterpret_cast<std::uintptr_t>(copy.from));
+        if (copy.whole && at < from + copy.bytes && from < at + bytes) return &copy;
       }
     }
   }

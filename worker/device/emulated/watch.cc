@@ -239,7 +239,7 @@ GlobalRange* Watch::RangeOf(std::uintptr_t& at) {
   if (last_range_ != nullptr && at - Address(last_range_->data) < last_range_->bytes) {
     return last_range_;
   }
-  if (!variables.empty()) at = variable_home(at);
+  at = HomeOf(at);
   for (auto* const all : {&ranges, &variables}) {
     for (GlobalRange& range : *all) {
       if (at - Address(range.data) < range.bytes) return last_range_ = &range;
@@ -270,7 +270,7 @@ bool Watch::Find(std::uintptr_t at, std::size_t bytes, bool write, Spot& spot, c
       Fail(DescribeCurrent() + " writes to the input " + NameOf(at, bytes), from, site);
     }
     if (write && copies_in_flight > 0) {
-      const PendingCopy* copy = reading_copy(reinterpret_cast<const std::byte*>(at), bytes);
+      const PendingCopy* copy = reading_copy(home, bytes);
       if (copy != nullptr) {
         Fail(DescribeCurrent() + " writes " + NameOf(at, bytes) +
                  ", which an asynchronous copy that is still in flight reads",
@@ -351,7 +351,8 @@ void Watch::Atomic(std::uintptr_t at, std::uint32_t bytes, PawlSite site) {
   }
   Spot spot;
   if (!Find(at, bytes, true, spot, nullptr, site) || spot.cells == nullptr) return;
-  if (spot.global) publications_.Atomic(at, Now(), clock_->Met(lane_));
+  // A variable has an address in each block of a cluster, and is one.
+  if (spot.global) publications_.Atomic(HomeOf(at), Now(), clock_->Met(lane_));
   Touch<Kind::kAtomic>(spot, at, bytes, nullptr, site);
 }
 
@@ -372,11 +373,11 @@ void Watch::IssueCopy(const PendingCopy& copy) {
              ", which is not shared memory",
          nullptr, copy.site);
   }
-  }
   if (spot.cells != &block_->fixed_cells && spot.cells != &block_->dynamic_cells) {
     Fail(DescribeCurrent() + ": an asynchronous copy to " + NameOf(to, copy.bytes) +
              ", which is another block's: it goes into its own block's shared memory only",
          nullptr, copy.site);
+  }
   if (copy.whole) {
     multiple(from, "source");
     Spot source;

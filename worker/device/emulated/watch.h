@@ -150,16 +150,17 @@ class Watch {
   // Both ends of an asynchronous copy, as it is asked for and as it lands.
   void IssueCopy(const PendingCopy& copy);
   void LandCopy(const PendingCopy& copy);
-  // Copies that other threads have in flight, for writes to what they read.
-  std::function<const PendingCopy*(const std::byte* at, std::size_t bytes)> reading_copy;
+  // Copies that other threads have in flight, for writes to what they read. `at`: of a variable the
+  // address in `variables`.
+  std::function<const PendingCopy*(std::uintptr_t at, std::size_t bytes)> reading_copy;
   std::uint32_t copies_in_flight = 0;
 
   // "thread (3,0,0) of block (1,2,0)".
   std::string Describe(std::uint32_t rank, std::uint32_t thread) const;
   std::string DescribeCurrent() const { return Describe(rank_, thread_); }
-  // Who wrote an element of a range last; empty: nobody.
   // The first element of a range that no launch or memset has written; -1: none.
   std::int64_t UnwrittenIn(const GlobalRange& range) const;
+  // Who wrote an element of a range last; empty: nobody.
   std::string WriterOf(const GlobalRange& range, std::int64_t element) const;
   // "a_tile + 1040 B (of 17408 B)", "C[3,17]".
   std::string NameOf(std::uintptr_t at, std::size_t bytes) const;
@@ -191,6 +192,9 @@ class Watch {
   // False: memory that nobody else sees.
   bool Find(std::uintptr_t at, std::size_t bytes, bool write, Spot& spot, const void* from,
             PawlSite site);
+  std::uintptr_t HomeOf(std::uintptr_t at) const {
+    return variables.empty() ? at : variable_home(at);
+  }
   // `at` becomes the address in the range.
   GlobalRange* RangeOf(std::uintptr_t& at);
   void NoteRead(WatchedWord& cell);

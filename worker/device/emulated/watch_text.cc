@@ -77,7 +77,7 @@ std::string Watch::NameOf(std::uintptr_t at, std::size_t bytes) const {
     const std::size_t size = SizeOf(range.buffer.dtype);
     return ElementName(range.buffer, static_cast<std::int64_t>((at - Address(range.data)) / size));
   }
-  if (!variables.empty()) at = variable_home(at);
+  at = HomeOf(at);
   for (const GlobalRange& range : variables) {
     if (at - Address(range.data) >= range.bytes) continue;
     return "the __device__ variable " + range.buffer.name + ", " +
@@ -104,7 +104,7 @@ std::string Watch::NameOf(std::uintptr_t at, std::size_t bytes) const {
 void Watch::FailOutside(std::uintptr_t at, std::size_t bytes, bool write, const void* from,
                         PawlSite site) {
   // The nearest thing that has an end.
-  if (!variables.empty()) at = variable_home(at);
+  at = HomeOf(at);
   std::string nearest;
   std::uint64_t least = UINT64_MAX;
   const auto consider = [&](std::uintptr_t base, std::size_t extent, const auto& describe) {
