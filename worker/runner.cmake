@@ -21,13 +21,13 @@ set_source_files_properties(device/compare.cc device/fill.cc device/host/clock.c
 pawl_library(pawl_emulated_device
   SOURCES device/emulated/emulated_device.cc device/emulated/emulator.cc device/emulated/emulator_hooks.cc
     device/emulated/emulator_memory.cc device/emulated/emulator_sync.cc device/emulated/gpu_compile.cc
-    device/emulated/arm_memory.cc device/emulated/cuda_text.cc device/emulated/kernel_object.cc
+    device/emulated/arm_memory.cc device/emulated/cuda_text.cc device/emulated/displaced.cc device/emulated/kernel_object.cc
     device/emulated/limits.cc device/emulated/object_file.cc device/emulated/publication.cc
     device/emulated/unit_text.cc device/emulated/warp_clock.cc device/emulated/watch.cc device/emulated/watch_text.cc
   HEADERS device/emulated/emulated_device.h device/emulated/emulator.h device/emulated/emulator_state.h
     device/emulated/gpu_compile.h
     device/emulated/kernel_abi.h
-    device/emulated/arm_memory.h device/emulated/cuda_text.h
+    device/emulated/arm_memory.h device/emulated/cuda_text.h device/emulated/displaced.h
     device/emulated/kernel_object.h device/emulated/limits.h device/emulated/object_file.h device/emulated/publication.h
     device/emulated/unit_text.h device/emulated/warp_clock.h device/emulated/watch.h device/emulated/who.h
   LINK pawl_schema pawl_host_device pawl_cuda_device LINK_PRIVATE Boost::context ${CMAKE_DL_LIBS})

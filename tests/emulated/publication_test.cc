@@ -5,6 +5,7 @@
 
 #include "tests/emulated/emulated_kernel.h"
 #include "worker/device/emulated/publication.h"
+#include "worker/device/emulated/who.h"
 
 namespace pawl::test {
 namespace {
@@ -150,6 +151,109 @@ TEST(LastBlock, MayBeAWarp) {
   EXPECT_THAT(FoundIn(LastWarp("__syncwarp();", ""), kWarps), HasSubstr(kUnordered));
 }
 
+// Each block does `before` arriving, without a barrier of its own; the last one does `last`.
+std::string Arriving(const std::string& before, const std::string& last,
+                     const std::string& arriving = "__threadfence();") {
+  return R"(__device__ unsigned count, sum;
+__device__ float table[4];
+extern "C" __global__ void one(const float* X, float* Y, long long n) {
+  __shared__ unsigned seen;
+  const long long i = blockIdx.x * 64ll + threadIdx.x;
+  float zero = 0;
+  )" + before +
+         R"(
+  if (i < n) Y[i] = 2 * X[i] + zero;
+  if (threadIdx.x == 0) {
+    )" + arriving +
+         R"(
+    seen = atomicAdd(&count, 1u);
+  }
+  __syncthreads();
+  if (seen + 1 != gridDim.x) return;
+  )" + last +
+         R"(
+  if (threadIdx.x == 0) count = 0;
+}
+)";
+}
+
+TEST(Arrivals, OrderAtomicsOnlyBeforeTheirBarrier) {
+  constexpr const char* kLast =
+      "if (threadIdx.x == 0) { __threadfence(); if (sum != 1024) __trap(); sum = 0; }";
+  EXPECT_EQ(FoundIn(Arriving("atomicAdd(&sum, 1u); __syncthreads();", kLast)), "");
+  EXPECT_EQ(FoundIn(Arriving("atomicAdd(&sum, 1u); __threadfence(); __syncthreads();", kLast, "")),
+            "");
+  EXPECT_THAT(FoundIn(Arriving("atomicAdd(&sum, 1u);", kLast)),
+              AllOf(HasSubstr("one.cu:15"),
+                    HasSubstr("of block (15,0,0) reads the __device__ variable sum"),
+                    HasSubstr("which threads of block ("), HasSubstr(kUnordered)));
+  EXPECT_THAT(FoundIn(Arriving("atomicAdd(&sum, 1u);", "if (threadIdx.x == 32) sum = 0;")),
+              AllOf(HasSubstr("writes the __device__ variable sum"), HasSubstr(kUnordered)));
+}
+
+TEST(Arrivals, OrderReadsOnlyBeforeTheirBarrier) {
+  constexpr const char* kReads = "zero = table[threadIdx.x % 4];";
+  constexpr const char* kLast = "if (threadIdx.x < 4) table[threadIdx.x] = 0;";
+  const std::string reads = kReads;
+  EXPECT_EQ(FoundIn(Arriving(reads + " __syncthreads();", kLast)), "");
+  EXPECT_EQ(FoundIn(Arriving(reads + " __threadfence(); __syncthreads();", kLast, "")), "");
+  EXPECT_THAT(FoundIn(Arriving(reads, kLast)),
+              AllOf(HasSubstr("one.cu:15"), HasSubstr("writes the __device__ variable table"),
+                    HasSubstr("of block ("), HasSubstr(" read, "), HasSubstr(kUnordered)));
+  EXPECT_THAT(FoundIn(Arriving("if (blockIdx.x < 3) " + reads, kLast)), HasSubstr(kUnordered))
+      << "the blocks that read are long gone";
+  EXPECT_THAT(FoundIn(Arriving("if (blockIdx.x == 3) " + reads, kLast)), HasSubstr(kUnordered))
+      << "several of one block";
+  EXPECT_EQ(FoundIn(Arriving("if (threadIdx.x == 0) " + reads, kLast)), "") << "its own";
+  EXPECT_EQ(FoundIn(Arriving("if (threadIdx.x < 32) { " + reads + " __syncwarp(); }", kLast)), "")
+      << "those of its warp";
+  EXPECT_THAT(FoundIn(Arriving("if (threadIdx.x < 32) __syncwarp(); if (threadIdx.x < 32) " + reads,
+                               kLast)),
+              HasSubstr(kUnordered));
+}
+
+TEST(Arrivals, OrderReadsAndAtomicsOfAClusterByItsBarriers) {
+  constexpr const char* kPairs =
+      "kernel = \"one\"\ngrid = [16, 1, 1]\nblock = [64, 1, 1]\ncluster = [2, 1, 1]\n";
+  constexpr const char* kLast =
+      "if (threadIdx.x < 4) table[threadIdx.x] = 0; if (threadIdx.x == 0) sum = 0;";
+  const auto found = [&](const std::string& barrier) {
+    return FoundIn("#include \"pawl_device.h\"\n" +
+                       Arriving("zero = table[threadIdx.x % 4]; atomicAdd(&sum, 1u); " + barrier +
+                                    " if (blockIdx.x % 2 == 1 && threadIdx.x == 0) { "
+                                    "zero = table[0]; atomicAdd(&sum, 1u); }",
+                                kLast),
+                   kPairs);
+  };
+  EXPECT_EQ(found("pawl::ClusterSync();"), "");
+  EXPECT_EQ(found("__syncthreads();"), "") << "each of its blocks arrives for itself";
+  EXPECT_THAT(found(""), HasSubstr("race on global memory"));
+}
+
+// Nothing but the count: its last arrival has seen them all.
+TEST(Arrivals, LetTheLastOnePutTheCountBack) {
+  EXPECT_EQ(FoundIn(Arriving("", "", "")), "");
+  // Each warp for itself.
+  EXPECT_EQ(FoundIn(R"(__device__ unsigned count;
+extern "C" __global__ void one(const float* X, float* Y, long long n) {
+  const long long i = blockIdx.x * 64ll + threadIdx.x;
+  if (i < n) Y[i] = X[i];
+  __syncwarp();
+  unsigned arrived = 0;
+  if (threadIdx.x % 32 == 0) {
+    __threadfence();
+    arrived = atomicAdd(&count, 1u);
+  }
+  arrived = __shfl_sync(0xffffffffu, arrived, 0);
+  if (arrived + 1 < 2 * gridDim.x) return;
+  __syncwarp();
+  for (long long k = threadIdx.x % 32; k < n; k += 32) Y[k] = 2 * Y[k];
+  if (threadIdx.x % 32 == 1) count = 0;
+}
+)"),
+            "");
+}
+
 TEST(DeviceVariables, AreGlobalMemoryOfAllBlocks) {
   EXPECT_THAT(FoundIn(R"(__device__ float latest[4];
 extern "C" __global__ void one(const float* X, float* Y, long long n) {
@@ -249,6 +353,38 @@ TEST(Publications, HandOnWhatTheyHaveAcquired) {
   publications.BeginCluster();
   publications.Atomic(300, at(4), nullptr);
   EXPECT_FALSE(publications.Reaches(write, at(4), nullptr));
+}
+
+// Whom a fence of thread 0 of rank 0 covers, behind no barrier, a barrier, one of the cluster.
+TEST(Publications, CoverSeveralThreadsBehindTheirBarrier) {
+  struct Case {
+    std::uint16_t rank, threads;
+    WarpClock::Moment moment;
+    bool none, barrier, cluster_barrier;
+  };
+  for (const Case& access :
+       {Case{0, kSeveralWarps, 0, false, true, true}, Case{1, kSeveralWarps, 0, false, false, true},
+        Case{0, kSeveralRanks, 0, false, false, true},
+        Case{0, 1, 0, true, true, true},  // the first warp before a __syncwarp
+        Case{0, 1, 1, false, true, true},
+        Case{0, kLanes + 1, 0, false, true, true}}) {  // the second
+    const auto covered = [&](std::uint32_t epoch, std::uint32_t cluster_epoch) {
+      Publications publications;
+      publications.BeginLaunch();
+      publications.BeginCluster();
+      const Instant fence{0, 0, epoch, cluster_epoch, 1, -1};
+      publications.Fence(fence, nullptr);
+      publications.Atomic(100, fence, nullptr);
+      publications.BeginCluster();
+      const Instant later{0, 0, 9, 9, 0, -1};
+      publications.Atomic(100, later, nullptr);
+      return publications.Reaches({0, access.rank, access.threads, true, 2, access.moment, 0},
+                                  later, nullptr);
+    };
+    EXPECT_EQ(covered(2, 1), access.none) << access.threads << " of rank " << access.rank;
+    EXPECT_EQ(covered(3, 1), access.barrier) << access.threads << " of rank " << access.rank;
+    EXPECT_EQ(covered(3, 3), access.cluster_barrier) << access.threads << " of " << access.rank;
+  }
 }
 
 }  // namespace

@@ -34,8 +34,10 @@ Result<ArmMemory> ArmMemory::Allocate(const Order& order, const Arm& arm) {
 }
 
 std::uint64_t MemoryFor(const Order& order, bool watched) {
-  // A cell and a stamp a word.
-  const std::uint64_t watch = watched ? (sizeof(WatchedWord) + sizeof(std::uint32_t)) / 4 : 0;
+  // A cell, a stamp and its lists a word.
+  constexpr std::uint64_t kWatched =
+      sizeof(WatchedWord) + sizeof(std::uint32_t) + sizeof(WatchedWords::Lists);
+  const std::uint64_t watch = watched ? kWatched / 4 : 0;
   std::uint64_t buffers = 0, set = 0;
   for (const Buffer& buffer : order.buffers) {
     const auto elements = static_cast<std::uint64_t>(buffer.Elements());

@@ -1,6 +1,9 @@
 #include "worker/device/emulated/publication.h"
 
 #include <algorithm>
+#include <bit>
+
+#include "worker/device/emulated/who.h"
 
 namespace pawl {
 
@@ -34,6 +37,25 @@ bool Publications::Leads(const Instant& from, const Instant& to, const WarpClock
 
 bool Publications::Leads(const Instant& from, const Instant& to) const {
   return Leads(from, to, to.row < 0 ? nullptr : &rows_[static_cast<std::size_t>(to.row)]);
+}
+
+bool Publications::Leads(const PastAccess& from, const Instant& to) const {
+  if (from.epoch < to.cluster_epoch) return true;
+  if (from.several && from.thread == kSeveralRanks) return false;
+  if (from.rank != to.rank || from.epoch > to.epoch) return false;
+  if (from.epoch < to.epoch || (!from.several && from.thread == to.thread)) return true;
+  if (from.several && from.thread == kSeveralWarps) return false;
+  if (from.thread / kLanes != to.thread / kLanes) return false;
+  const std::uint32_t lane = from.thread % kLanes;
+  const std::uint32_t lanes =
+      LanesOf(from.several ? lane : GroupOf(lane)) & ~(1u << to.thread % kLanes);
+  for (std::uint32_t i = 0; i < kLanes; ++i) {
+    if ((lanes >> i & 1) == 0) continue;
+    const WarpClock::Moment met =
+        to.row < 0 ? to.moment : rows_[static_cast<std::size_t>(to.row)][i];
+    if (!WarpClock::IsBefore(from.moment, met)) return false;
+  }
+  return true;
 }
 
 void Publications::Fence(Instant at, const WarpClock::Row* met) {
@@ -83,17 +105,36 @@ void Publications::Atomic(std::uintptr_t address, Instant at, const WarpClock::R
   all.push_back(std::move(published));
 }
 
+bool Publications::Publishes(const PastAccess& atomic) const {
+  const std::vector<Fenced>& fences = fences_[atomic.cluster];
+  return std::any_of(fences.begin(), fences.end(), [&](const Fenced& fence) {
+    return fence.stamp <= atomic.stamp && fence.at.rank == atomic.rank &&
+           fence.at.thread == atomic.thread;
+  });
+}
+
 bool Publications::Covers(const Published& by, const PastAccess& access) const {
   const std::vector<Fenced>& fences = fences_[by.cluster];
-  const Instant from{access.rank, access.thread, access.epoch, 0, access.moment, -1};
   auto fence = std::upper_bound(
       fences.begin(), fences.end(), access.stamp,
       [](std::uint32_t stamp, const Fenced& fenced) { return stamp < fenced.stamp; });
+  // Who of several threads it was is not known: where enough of them have fenced themselves, it was
+  // those. That is two of different warps, or one of each half of a group of lanes.
+  std::uint32_t lanes = 0, warps = 0;
+  const std::uint32_t group = access.thread % kLanes;
   for (; fence < fences.begin() + static_cast<std::ptrdiff_t>(by.fences); ++fence) {
-    const bool covered = access.several ? access.epoch <= fence->at.epoch : Leads(from, fence->at);
-    if (covered && Leads(fence->at, by.at)) return true;
+    if (!Leads(fence->at, by.at)) continue;
+    if (Leads(access, fence->at)) return true;
+    if (!access.several || fence->at.rank != access.rank || fence->at.epoch != access.epoch) {
+      continue;
+    }
+    const std::uint32_t warp = fence->at.thread / kLanes;
+    warps |= 1u << warp;
+    if (warp == access.thread / kLanes) lanes |= 1u << fence->at.thread % kLanes;
   }
-  return false;
+  if (!access.several || access.thread == kSeveralRanks) return false;
+  if (access.thread == kSeveralWarps) return std::popcount(warps) > 1;
+  return (lanes & LanesOf(2 * group)) != 0 && (lanes & LanesOf(2 * group + 1)) != 0;
 }
 
 bool Publications::Reaches(const PastAccess& access, std::uintptr_t address, std::uint64_t before,

@@ -1,9 +1,9 @@
 #pragma once
 // What threads of other blocks, or of the same one without a barrier, may rely on in global memory:
-// writes that were published and acquired, as CUDA's memory model has it.
+// accesses that were published and acquired, as CUDA's memory model has it.
 //
-// 1. A thread's __threadfence() covers what it has written itself, and what others have where a
-//    barrier or a __syncwarp lies between their write and the fence.
+// 1. A thread's __threadfence() covers what it has written or read itself, and what others have
+//    where a barrier or a __syncwarp lies between their access and the fence.
 // 2. An atomic by a thread that has fenced publishes, at its address, what has been covered by its
 //    own fences before, and by others' fences from which a barrier leads to the atomic.
 // 3. A later atomic at the same address acquires what was published there: for its own thread, and
@@ -32,8 +32,8 @@ struct Instant {
 struct PastAccess {
   std::uint32_t cluster = 0;  // counted as they have run in the launch
   std::uint16_t rank = 0;
-  std::uint16_t thread = 0;
-  bool several = false;  // threads; who they are is not known
+  std::uint16_t thread = 0;  // or what stands for several (who.h)
+  bool several = false;
   std::uint32_t epoch = 0;
   WarpClock::Moment moment = 0;
   std::uint32_t stamp = 0;
@@ -52,6 +52,11 @@ class Publications {
   // What a write is remembered with: how many fences there had been.
   std::uint32_t stamp() const { return stamp_; }
   bool fenced() const { return stamp_ > 0; }
+  // Whether anything of a cluster, that has run or runs, may come before what others do.
+  bool HasFenced(std::size_t cluster) const { return !fences_[cluster].empty(); }
+  // Whether an atomic of one thread has published something: what follows a later one at its
+  // address, and acquires that, comes after it too.
+  bool Publishes(const PastAccess& atomic) const;
 
   // Whether an access comes before what the thread at `now` does.
   bool Reaches(const PastAccess& access, Instant now, const WarpClock::Row* met) const;
@@ -78,6 +83,7 @@ class Publications {
   // Within one cluster, of what happened earlier.
   bool Leads(const Instant& from, const Instant& to, const WarpClock::Row* met) const;
   bool Leads(const Instant& from, const Instant& to) const;
+  bool Leads(const PastAccess& from, const Instant& to) const;
   bool Covers(const Published& by, const PastAccess& access) const;
   bool Reaches(const PastAccess& access, std::uintptr_t address, std::uint64_t before,
                std::vector<std::uintptr_t>& seen) const;

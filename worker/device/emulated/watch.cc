@@ -28,6 +28,7 @@ void WatchedWords::Split() {
   };
   split(cells);
   split(stamps);
+  split(displaced);
   shift = 0;
 }
 
@@ -44,6 +45,10 @@ void Watch::BeginLaunch() {
   launch_first_ = ++counter_;
   clusters_.clear();
   publications_.BeginLaunch();
+  displaced_.Clear();
+  for (auto* const all : {&ranges, &variables}) {
+    for (GlobalRange& range : *all) range.cells.displaced.clear();
+  }
   for (GlobalRange& range : ranges) {
     if (range.writable) range.cells.Resize(range.bytes);
   }
@@ -129,21 +134,24 @@ std::size_t Watch::ClusterOf(std::uint32_t epoch) const {
   return static_cast<std::size_t>(after - clusters_.begin()) - 1;
 }
 
-// The same in global memory, where other blocks of the launch have been too.
-bool Watch::OrderedGlobally(std::uint32_t epoch, std::uint16_t who, std::uint16_t sync,
-                            std::uint32_t stamp) const {
-  if (epoch < launch_first_) return true;
-  if (epoch >= cluster_start_ && Ordered(epoch, who, sync)) return true;
-  if (!publications_.fenced()) return false;
+PastAccess Watch::PastOf(const PastTouch& touch) const {
   PastAccess access;
-  access.cluster = static_cast<std::uint32_t>(ClusterOf(epoch));
-  access.rank = RankOf(who);
-  access.thread = who & kLow;
-  access.several = (who & kSeveral) != 0;
-  access.epoch = epoch;
-  access.moment = sync;
-  access.stamp = stamp;
-  return publications_.Reaches(access, Now(), clock_->Met(lane_));
+  access.cluster = static_cast<std::uint32_t>(ClusterOf(touch.epoch));
+  access.rank = RankOf(touch.who);
+  access.thread = touch.who & kLow;
+  access.several = (touch.who & kSeveral) != 0;
+  access.epoch = touch.epoch;
+  access.moment = touch.moment;
+  access.stamp = touch.stamp;
+  return access;
+}
+
+// The same in global memory, where other blocks of the launch have been too.
+bool Watch::OrderedGlobally(const PastTouch& touch) const {
+  if (touch.epoch < launch_first_) return true;
+  if (touch.epoch >= cluster_start_ && Ordered(touch.epoch, touch.who, touch.moment)) return true;
+  if (!publications_.fenced()) return false;
+  return publications_.Reaches(PastOf(touch), Now(), clock_->Met(lane_));
 }
 
 void Watch::Fence() {
@@ -155,24 +163,61 @@ void Watch::Fence() {
   publications_.Fence(Now(), clock_->Met(lane_));
 }
 
-void Watch::NoteRead(WatchedWord& cell) {
-  const std::uint32_t low = cell.reader & kLow;
-  const bool several = (cell.reader & kSeveral) != 0;
-  std::uint16_t latest = sync_;
-  if (cell.read_epoch < cluster_start_ || Ordered(cell.read_epoch, cell.reader, cell.read_sync)) {
-    cell.reader = Me();
-  } else if (RankOf(cell.reader) != rank_ || (several && low == kSeveralRanks)) {
-    cell.reader = kSeveral | kSeveralRanks;
-  } else if (low / kLanes != warp_ || (several && low == kSeveralWarps)) {
-    cell.reader = static_cast<std::uint16_t>(kSeveral | rank_ << kRankShift | kSeveralWarps);
-  } else {
-    const std::uint32_t group = several ? low % kLanes : GroupOf(low % kLanes);
-    cell.reader = static_cast<std::uint16_t>(kSeveral | rank_ << kRankShift | warp_ * kLanes |
-                                             CommonGroup(group, GroupOf(lane_)));
-    if (WarpClock::IsBefore(sync_, cell.read_sync)) latest = cell.read_sync;
+WatchedWords::Lists& Watch::ListsOf(const WatchedWord& cell, WatchedWords& cells) {
+  if (cells.displaced.empty()) cells.displaced.resize(cells.cells.size());
+  return cells.displaced[static_cast<std::size_t>(&cell - cells.cells.data())];
+}
+
+// An entry a block, of a cluster that still runs or that has fenced: behind what has not, nothing
+// else of the launch can be, and that says it all.
+Displaced::List Watch::Displace(const PastTouch& touch, Displaced::List list) {
+  if (list == 0) return displaced_.With(touch, 0);
+  const PastTouch newest = displaced_.Newest(list);
+  const Displaced::List before = displaced_.Before(list);
+  const std::size_t its = ClusterOf(newest.epoch);
+  if (its != ClusterOf(touch.epoch)) {
+    return publications_.HasFenced(its) ? displaced_.With(touch, list) : list;
   }
-  cell.read_epoch = block_->epoch;
-  cell.read_sync = latest;
+  if (RankOf(newest.who) != RankOf(touch.who)) {
+    return displaced_.With(newest, Displace(touch, before));
+  }
+  // A barrier of the block lies between two of its epochs.
+  return displaced_.With(newest.epoch == touch.epoch ? Together(newest, touch) : touch, before);
+}
+
+// The last arrival at a counter has seen all others, and may put it back.
+template <Watch::Kind kKind>
+void Watch::CheckDisplaced(const WatchedWord& cell, const Spot& spot, std::uintptr_t at,
+                           std::size_t bytes, const void* from, PawlSite site) {
+  WatchedWords::Lists& lists = ListsOf(cell, *spot.cells);
+  const auto check = [&](Displaced::List list, bool wrote) {
+    for (; list != 0; list = displaced_.Before(list)) {
+      const PastTouch& touch = displaced_.Newest(list);
+      if (!OrderedGlobally(touch)) FailRace(touch, wrote, kKind, at, bytes, true, from, site);
+    }
+  };
+  const bool puts_back = kKind == Kind::kWrite && cell.writer == (Me() | kByAtomic) &&
+                         cell.write_epoch >= cluster_start_;
+  if (kKind != Kind::kAtomic && !puts_back) check(lists.atomics, true);
+  if (kKind != Kind::kRead) check(lists.reads, false);
+  if (kKind == Kind::kWrite) lists = {};
+}
+
+void Watch::NoteRead(WatchedWord& cell, const Spot& spot) {
+  const PastTouch before{cell.read_epoch, cell.reader, cell.read_sync, 0};
+  PastTouch touch{block_->epoch, Me(), sync_, 0};
+  const bool of_cluster = before.epoch >= cluster_start_;
+  if (spot.global && (!of_cluster || RankOf(before.who) != rank_)) {
+    if (before.epoch >= launch_first_ && !OrderedGlobally(before)) {
+      Displaced::List& reads = ListsOf(cell, *spot.cells).reads;
+      reads = Displace(before, reads);
+    }
+  } else if (of_cluster && !Ordered(before.epoch, before.who, before.moment)) {
+    touch = Together(before, touch);
+  }
+  cell.read_epoch = touch.epoch;
+  cell.reader = touch.who;
+  cell.read_sync = touch.moment;
 }
 
 template <Watch::Kind kKind>
@@ -195,23 +240,31 @@ void Watch::TouchCell(WatchedWord& cell, const Spot& spot, std::uintptr_t at, st
                " is still in flight: not waited for by CpAsyncWait",
            from, site);
     }
-    const std::uint16_t who = cell.writer & static_cast<std::uint16_t>(~kAtomic);
-    const bool both_atomic = kKind == Kind::kAtomic && (cell.writer & kAtomic) != 0;
-    if (!both_atomic && !(spot.global ? OrderedGlobally(cell.write_epoch, who, cell.write_sync,
-                                                        spot.cells->StampOf(cell))
-                                      : Ordered(cell.write_epoch, who, cell.write_sync))) {
-      FailRace(cell, true, kKind, at, bytes, spot.global, from, site);
+    const PastTouch write{cell.write_epoch,
+                          static_cast<std::uint16_t>(cell.writer & ~(kByAtomic | kInFlight)),
+                          cell.write_sync, spot.global ? spot.cells->StampOf(cell) : 0};
+    const auto ordered = [&] {
+      return spot.global ? OrderedGlobally(write) : Ordered(write.epoch, write.who, write.moment);
+    };
+    if (kKind != Kind::kAtomic || (cell.writer & kByAtomic) == 0) {
+      if (!ordered()) FailRace(write, true, kKind, at, bytes, spot.global, from, site);
+    } else if (spot.global && !ordered() && !publications_.Publishes(PastOf(write))) {
+      Displaced::List& atomics = ListsOf(cell, *spot.cells).atomics;
+      atomics = Displace(write, atomics);
     }
   }
-  if (kKind == Kind::kRead) return NoteRead(cell);
-  if (cell.read_epoch >= oldest &&
-      !(spot.global ? OrderedGlobally(cell.read_epoch, cell.reader, cell.read_sync, 0)
-                    : Ordered(cell.read_epoch, cell.reader, cell.read_sync))) {
-    FailRace(cell, false, kKind, at, bytes, spot.global, from, site);
+  if (spot.global && !spot.cells->displaced.empty()) {
+    CheckDisplaced<kKind>(cell, spot, at, bytes, from, site);
+  }
+  if (kKind == Kind::kRead) return NoteRead(cell, spot);
+  const PastTouch read{cell.read_epoch, cell.reader, cell.read_sync, 0};
+  if (read.epoch >= oldest &&
+      !(spot.global ? OrderedGlobally(read) : Ordered(read.epoch, read.who, read.moment))) {
+    FailRace(read, false, kKind, at, bytes, spot.global, from, site);
   }
   if (spot.global && publications_.fenced()) spot.cells->Stamp(cell, publications_.stamp());
   cell.writer = Me();
-  if (kKind == Kind::kAtomic) cell.writer |= kAtomic;
+  if (kKind == Kind::kAtomic) cell.writer |= kByAtomic;
   if (kKind == Kind::kCopy) cell.writer |= kInFlight;
   cell.write_epoch = block_->epoch;
   cell.write_sync = sync_;

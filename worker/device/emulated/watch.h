@@ -4,12 +4,13 @@
 // barriers have been passed.
 //
 // Memory is watched by words of 4 bytes, a cell each, of which one remembers who wrote it last and
-// who has read it since. Time is counted in epochs: each barrier of a block begins the next one,
-// and epochs are never used twice, so cells need no clearing between blocks. Two accesses of
-// different threads of a block, of which one is a write, are ordered when a barrier lies between
-// them (another epoch), or a __syncwarp that both lanes are led through (warp_clock.h). Blocks of a
-// cluster are ordered by cluster barriers; in global memory all threads also by what is published
-// and acquired (publication.h); launches by their order.
+// who has read it since (and of global memory what else must not be forgotten, displaced.h). Time
+// is counted in epochs: each barrier of a block begins the next one, and epochs are never used
+// twice, so cells need no clearing between blocks. Two accesses of different threads of a block, of
+// which one is a write, are ordered when a barrier lies between them (another epoch), or a
+// __syncwarp that both lanes are led through (warp_clock.h). Blocks of a cluster are ordered by
+// cluster barriers; in global memory all threads also by what is published and acquired
+// (publication.h); launches by their order.
 
 #include <array>
 #include <cstddef>
@@ -19,6 +20,7 @@
 #include <vector>
 
 #include "schema/order.h"
+#include "worker/device/emulated/displaced.h"
 #include "worker/device/emulated/kernel_abi.h"
 #include "worker/device/emulated/object_file.h"
 #include "worker/device/emulated/publication.h"
@@ -53,6 +55,11 @@ struct WatchedWords {
   std::vector<WatchedWord> cells;
   // Of global memory once there has been a fence: each cell's write's (Publications::stamp).
   std::vector<std::uint32_t> stamps;
+  // Of global memory, by cell, once there is one in the launch.
+  struct Lists {
+    Displaced::List reads = 0, atomics = 0;
+  };
+  std::vector<Lists> displaced;
   unsigned shift = 2;
 };
 
@@ -176,8 +183,8 @@ class Watch {
   };
 
   bool Ordered(std::uint32_t epoch, std::uint16_t who, std::uint16_t sync) const;
-  bool OrderedGlobally(std::uint32_t epoch, std::uint16_t who, std::uint16_t sync,
-                       std::uint32_t stamp) const;
+  PastAccess PastOf(const PastTouch& touch) const;
+  bool OrderedGlobally(const PastTouch& touch) const;
   std::size_t ClusterOf(std::uint32_t epoch) const;  // its place in clusters_
   Instant Now() const { return {Rank(), thread_, block_->epoch, cluster_first_, sync_, -1}; }
   std::uint16_t Rank() const { return static_cast<std::uint16_t>(rank_); }
@@ -197,12 +204,18 @@ class Watch {
   }
   // `at` becomes the address in the range.
   GlobalRange* RangeOf(std::uintptr_t& at);
-  void NoteRead(WatchedWord& cell);
+  void NoteRead(WatchedWord& cell, const Spot& spot);
+  WatchedWords::Lists& ListsOf(const WatchedWord& cell, WatchedWords& cells);
+  // The list with what has lost its place in the cell.
+  Displaced::List Displace(const PastTouch& touch, Displaced::List list);
+  template <Kind kKind>
+  void CheckDisplaced(const WatchedWord& cell, const Spot& spot, std::uintptr_t at,
+                      std::size_t bytes, const void* from, PawlSite site);
   [[noreturn]] void FailOutside(std::uintptr_t at, std::size_t bytes, bool write, const void* from,
                                 PawlSite site);
-  [[noreturn]] void FailRace(const WatchedWord& cell, bool cell_writes, Kind kind,
-                             std::uintptr_t at, std::size_t bytes, bool global, const void* from,
-                             PawlSite site);
+  // `wrote`: the earlier access.
+  [[noreturn]] void FailRace(const PastTouch& earlier, bool wrote, Kind kind, std::uintptr_t at,
+                             std::size_t bytes, bool global, const void* from, PawlSite site);
   std::string DescribeWho(std::uint16_t who, std::uint32_t epoch) const;
   std::uint16_t Me() const { return static_cast<std::uint16_t>(rank_ << 10 | thread_); }
 
@@ -228,6 +241,7 @@ class Watch {
   };
   std::vector<Cluster> clusters_;
   Publications publications_;
+  Displaced displaced_;
 };
 
 }  // namespace pawl

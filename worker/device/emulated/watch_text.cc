@@ -66,7 +66,7 @@ std::string Watch::WriterOf(const GlobalRange& range, std::int64_t element) cons
   const std::size_t offset = static_cast<std::size_t>(element) * SizeOf(range.buffer.dtype);
   const WatchedWord& cell = range.cells.cells[offset >> range.cells.shift];
   if (cell.write_epoch < launch_first_) return "";
-  return DescribeWho(cell.writer & static_cast<std::uint16_t>(~(kAtomic | kInFlight)),
+  return DescribeWho(cell.writer & static_cast<std::uint16_t>(~(kByAtomic | kInFlight)),
                      cell.write_epoch);
 }
 
@@ -147,11 +147,10 @@ void Watch::FailOutside(std::uintptr_t at, std::size_t bytes, bool write, const 
        from, site);
 }
 
-void Watch::FailRace(const WatchedWord& cell, bool cell_writes, Kind kind, std::uintptr_t at,
+void Watch::FailRace(const PastTouch& earlier, bool wrote, Kind kind, std::uintptr_t at,
                      std::size_t bytes, bool global, const void* from, PawlSite site) {
-  const std::uint32_t epoch = cell_writes ? cell.write_epoch : cell.read_epoch;
-  std::uint16_t who = cell_writes ? cell.writer : cell.reader;
-  if (cell_writes) who &= static_cast<std::uint16_t>(~(kAtomic | kInFlight));
+  const std::uint32_t epoch = earlier.epoch;
+  const std::uint16_t who = earlier.who;
   const char* does = kind == Kind::kRead     ? " reads "
                      : kind == Kind::kWrite  ? " writes "
                      : kind == Kind::kAtomic ? " changes atomically "
@@ -164,7 +163,7 @@ void Watch::FailRace(const WatchedWord& cell, bool cell_writes, Kind kind, std::
   }
   Fail(std::string("race on ") + (global ? "global" : "shared") + " memory: " + DescribeCurrent() +
            does + NameOf(at, bytes) + ", which " + DescribeWho(who, epoch) +
-           (cell_writes ? " wrote" : " read") + ", with " + missing + " between",
+           (wrote ? " wrote" : " read") + ", with " + missing + " between",
        from, site);
 }
 
