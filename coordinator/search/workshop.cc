@@ -110,7 +110,6 @@ Result<Order> MakeBase(const TrackSpec& spec, const Operation& operation, const 
   if (!over) return over.error();
   Order base = *std::move(over);
   base.device_model = spec.device_model;
-  base.build_options = structure.build_options;
   auto committed = CommittedArm(spec, operation, backend, structure);
   if (!committed) return committed.error();
   if (committed->source) {
