@@ -241,6 +241,9 @@ std::optional<std::string> WhyNotResume(const TrackSpec& opened, const TrackSpec
     return differs("the operation", opened.operation, wanted.operation);
   }
   if (opened.shape != wanted.shape) return std::string("the shape has changed");
+  if (opened.dtype != wanted.dtype) {
+    return differs("the dtype", std::string(Name(opened.dtype)), std::string(Name(wanted.dtype)));
+  }
   if (opened.backend != wanted.backend)
     return differs("the backend", opened.backend, wanted.backend);
   if (opened.structure != wanted.structure) {
@@ -278,6 +281,19 @@ std::optional<std::string> WhyNotResume(const TrackSpec& opened, const TrackSpec
   }
   if (opened.start != wanted.start) {
     return differs("the start configuration", opened.start.Text(), wanted.start.Text());
+  }
+  // The ledger's own spec is what a resumed track goes on with: what is not refused here is
+  // unheard.
+  if (opened.confirm != wanted.confirm) {
+    const auto confirms = [](bool confirm) { return std::string(confirm ? "true" : "false"); };
+    return differs("confirm", confirms(opened.confirm), confirms(wanted.confirm));
+  }
+  if (opened.deadlines != wanted.deadlines) {
+    const auto ms = [](const Deadlines& deadlines) {
+      return std::to_string(deadlines.build_ms) + ", " + std::to_string(deadlines.check_ms) +
+             " and " + std::to_string(deadlines.run_ms);
+    };
+    return differs("build_ms, check_ms and run_ms", ms(opened.deadlines), ms(wanted.deadlines));
   }
   return std::nullopt;
 }

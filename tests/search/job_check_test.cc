@@ -109,5 +109,28 @@ TEST(JobCheck, AReplayIsFoundByItsFileAndNeedsABackend) {
   EXPECT_THAT(Check(replay, {device}), HasSubstr("leaves the backend to the device"));
 }
 
+TrackSpec BoundTo(const std::string& rest) {
+  const auto job = ParseJob(Matmul("512", rest), "unit.toml");
+  CHECK(job, job.error().message);
+  const auto bound = BindJob(*job, Host().facts, Lookup);
+  CHECK(bound && bound->specs.size() == 1);
+  return bound->specs.front();
+}
+
+TEST(Resume, GoesOnWithAnotherBudgetAndNamesAnythingElseThatIsNotAsItWas) {
+  const TrackSpec opened = BoundTo("");
+  EXPECT_EQ(WhyNotResume(opened, BoundTo("[budget]\ngenerations = 3\n")), std::nullopt);
+  const std::string then = "when the track was opened and is ";
+  EXPECT_EQ(WhyNotResume(opened, BoundTo("confirm = false\n")),
+            "confirm was 'true' " + then + "'false' now");
+  EXPECT_EQ(WhyNotResume(opened, BoundTo("[deadlines]\nrun_ms = 5000\n")),
+            "build_ms, check_ms and run_ms was '120000, 60000 and 60000' " + then +
+                "'120000, 60000 and 5000' now");
+  EXPECT_EQ(WhyNotResume(opened, BoundTo("seed = 7\n")), "the seed was '0' " + then + "'7' now");
+  TrackSpec other = opened;
+  other.dtype = DType::kF64;
+  EXPECT_EQ(WhyNotResume(opened, other), "the dtype was 'f32' " + then + "'f64' now");
+}
+
 }  // namespace
 }  // namespace pawl
