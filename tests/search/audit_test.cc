@@ -62,6 +62,29 @@ TEST(AuditPlan, ListsCommittedAndEveryValidDistinctConfiguration) {
   EXPECT_THAT(plan.skipped, testing::ElementsAre("paper"));
 }
 
+TEST(AuditPlan, CountsEveryRefusalOfASpaceOfMoreThanAMillion) {
+  const auto list = [](int count) {
+    std::string values;
+    for (int i = 1; i <= count; ++i) values += (i == 1 ? "" : ", ") + std::to_string(i);
+    return "[" + values + "]";
+  };
+  auto files = fakes::CopyFiles();
+  std::string& strip = files["host/strip.toml"];
+  const std::pair<std::string, std::string> knobs[] = {
+      {"width", list(1'001)}, {"unroll", list(1'000)}, {"mode", "[\"plain\"]"}};
+  for (const auto& [knob, values] : knobs) {
+    const std::size_t begin = strip.find("[", strip.find("\n" + knob));
+    strip.replace(begin, strip.find("]", begin) + 1 - begin, values);
+  }
+  auto loaded = LoadOperation(files, "copy");
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  const auto plan = PlanAudit(std::make_shared<const Operation>(*std::move(loaded)), AtN(64));
+  ASSERT_TRUE(plan) << plan.error().message;
+  const std::uint64_t valid = plan->items.size() - 1;  // beside the committed kernel
+  EXPECT_EQ(plan->refusals, 1'001'000 - valid);
+  EXPECT_EQ(plan->refused.begin()->second.count, plan->refusals);
+}
+
 TEST(AuditPlan, SaysWhatCannotBeAudited) {
   const auto message = [](AuditRequest request) {
     const Result<AuditPlan> plan = PlanAudit(fakes::CopyOperation(), request);
