@@ -209,7 +209,7 @@ int RunAudit(const AuditOptions& options) {
   std::uint32_t count = options.workers;
   if (count == 0) count = static_cast<std::uint32_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
   count = std::min<std::uint32_t>(count, static_cast<std::uint32_t>(plan->items.size()));
-  auto session = ErrandSession::Open({device, count, options.state});
+  auto session = ErrandSession::Open({device, count, options.state, {}});
   if (!session) return Fail(session.error().message);
   const auto end = (*session)->Run(
       errands, [&](const ErrandResult& result) { printer.Print(JudgeAudit(result)); },

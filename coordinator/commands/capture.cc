@@ -25,6 +25,7 @@ struct CaptureOptions {
   std::string ledger;
   std::string device;
   std::string out;
+  ClockOptions clocks;
   bool json = false;
 };
 
@@ -147,7 +148,8 @@ int RunCapture(const CaptureOptions& options) {
   const TrackSpec& spec = captured->state.spec;
   const auto device = DeviceOfTrack(spec, options.device);
   if (!device) return Fail(device.error().message);
-  auto session = ErrandSession::Open({*device, 1, captured->folder + "/worker"});
+  auto session =
+      ErrandSession::Open({*device, 1, captured->folder + "/worker", options.clocks.ForWorker()});
   if (!session) return Fail(session.error().message);
   Errands errands(CaptureErrands(captured->workshop, spec, captured->arms), ErrandSession::NewId());
   std::optional<ErrandResult> result;
@@ -185,6 +187,7 @@ void AddCapture(CLI::App& app, int& code) {
       ->add_option("--out", options->out,
                    "folder of the sittings' files (default: captures in the ledger's folder)")
       ->check(NotEmpty());
+  AddClockOptions(*command, options->clocks);
   command->add_flag("--json", options->json, "one JSON object a line");
   command->callback([options, &code] { code = RunCapture(*options); });
 }

@@ -22,6 +22,7 @@ struct MeasureOptions {
   std::string device;
   std::string kernels;
   std::string state;
+  ClockOptions clocks;
   bool json = false;
 };
 
@@ -104,7 +105,7 @@ int Measure(const MeasureOptions& options) {
                          ? AskForPackage(*manifest, options.kernels, device, code)
                          : AskForTrack(*manifest, device, code);
   if (!asked) return Fail(asked.error().message, code);
-  auto session = ErrandSession::Open({asked->device, 1, options.state});
+  auto session = ErrandSession::Open({asked->device, 1, options.state, options.clocks.ForWorker()});
   if (!session) return Fail(session.error().message);
   Errands errands(MeasurementErrands(asked->measurement), ErrandSession::NewId());
   std::optional<ErrandResult> result;
@@ -142,6 +143,7 @@ void AddMeasure(CLI::App& app, int& code) {
       ->add_option("--state", options->state,
                    "folder of the worker's evidence and cache, to keep them")
       ->check(NotEmpty());
+  AddClockOptions(*command, options->clocks);
   command->add_flag("--json", options->json, "one JSON object a line");
   command->callback([options, &code] { code = Measure(*options); });
 }

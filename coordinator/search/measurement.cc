@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "coordinator/search/answers.h"
 #include "coordinator/search/binding.h"
 #include "coordinator/search/job_check.h"
 #include "kernels/space.h"
@@ -128,6 +129,7 @@ Result<Measurement> MeasurementOf(const Manifest& manifest, const TrackSpec& spe
   measurement.iterations = spec.iterations;
   measurement.seed = spec.seed;
   measurement.deadlines = spec.deadlines;
+  measurement.require_pinned = spec.require_pinned;
   SetTerms(manifest, measurement);
   return measurement;
 }
@@ -147,11 +149,14 @@ std::optional<std::string> WhyNotMeasure(const Measurement& measurement,
   const Result<Instrument> instrument = InstrumentOn(measurement, device);
   if (!instrument) return instrument.error().message;
   const std::vector<Instrument>& have = device.instruments;
-  if (std::find(have.begin(), have.end(), *instrument) != have.end()) return std::nullopt;
-  std::string names;
-  for (const Instrument one : have) names += (names.empty() ? "" : ", ") + std::string(Name(one));
-  return "device " + device.model + " has no instrument " + std::string(Name(*instrument)) +
-         " (have: " + (names.empty() ? "none" : names) + ")";
+  if (std::find(have.begin(), have.end(), *instrument) == have.end()) {
+    std::string names;
+    for (const Instrument one : have) names += (names.empty() ? "" : ", ") + std::string(Name(one));
+    return "device " + device.model + " has no instrument " + std::string(Name(*instrument)) +
+           " (have: " + (names.empty() ? "none" : names) + ")";
+  }
+  if (const auto why = WhyNotPinned(device, measurement.require_pinned)) return "the track " + *why;
+  return std::nullopt;
 }
 
 Result<Order> MeasurementOrder(const Measurement& measurement, const DeviceFacts& device) {

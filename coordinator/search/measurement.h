@@ -30,6 +30,7 @@ struct Measurement {
   std::uint32_t rounds = 4;
   std::uint64_t seed = 0;  // equal seeds are equal inputs, those of a track of that seed too
   Deadlines deadlines;
+  bool require_pinned = false;  // of a track that is measured only where the clocks are pinned
 };
 
 // A manifest's kernel of a package, on a backend that is not "best". Errors, with the manifest's
@@ -46,7 +47,7 @@ Result<Measurement> MeasurementOf(const Manifest& manifest, const TrackSpec& spe
                                   const Configuration& configuration, const std::string& label);
 
 // Why a device cannot measure it: another backend, an instrument that it has not, no source to
-// build; nullopt: it can.
+// build, clocks that are not pinned; nullopt: it can.
 std::optional<std::string> WhyNotMeasure(const Measurement& measurement, const DeviceFacts& device);
 
 // One arm, a visit a round, on two input sets in turn. A device that needs no source gets none, and

@@ -70,9 +70,13 @@ Result<std::unique_ptr<ErrandSession>> ErrandSession::Open(const ErrandOptions& 
   if (!stop) return stop.error();
   session->stop_ = *std::move(stop);
   for (std::uint32_t slot = 0; slot < options.workers; ++slot) {
-    WorkerCommand command{*program,       session->hub_->endpoint(),
-                          options.device, slot,
-                          state,          state + "/worker-" + std::to_string(slot) + ".log"};
+    WorkerCommand command{*program,
+                          session->hub_->endpoint(),
+                          options.device,
+                          slot,
+                          state,
+                          state + "/worker-" + std::to_string(slot) + ".log",
+                          options.worker_options};
     session->workers_.push_back(std::make_unique<WorkerProcess>(std::move(command)));
     if (Status started = session->workers_.back()->Start(); !started) return started.error();
   }

@@ -22,6 +22,7 @@ struct ErrandOptions {
   std::uint32_t workers = 1;  // at least 1
   std::string state;          // folder of the workers' cache, evidence and logs; empty: one that is
                               // gone with the session
+  std::vector<std::string> worker_options;  // more of pawl-worker's
 };
 
 class ErrandSession {

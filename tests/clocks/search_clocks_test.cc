@@ -24,9 +24,13 @@ class SearchClocks : public WorkerClocks {
                   "[proposer]\nname = \"exhaustive\"\n[budget]\ngenerations = 2\n");
     return path;
   }
-  Finished Pawl(std::vector<std::string> arguments, const std::string& told = "") const {
+  // `traced`: with the stand-in of CUPTI, so that there is kernel_time.
+  Finished Pawl(std::vector<std::string> arguments, const std::string& told = "",
+                bool traced = false) const {
     arguments.insert(arguments.begin(), Program("pawl"));
-    return RunToEnd(arguments, 100'000, Environment(told));
+    std::vector<std::string> environment = Environment(told);
+    if (traced) environment.push_back(std::string("PAWL_LIBCUPTI=") + PAWL_STANDIN_CUPTI);
+    return RunToEnd(arguments, 100'000, environment);
   }
   std::vector<std::string> Run(const std::string& job, std::vector<std::string> more = {}) const {
     std::vector<std::string> arguments = {"run",      job,
@@ -86,6 +90,26 @@ TEST_F(SearchClocks, OfAJobThatDemandsThemPinnedAreRefusedInOneLine) {
   EXPECT_EQ(required.code, 3) << required.out << required.err;
   EXPECT_THAT(required.err, HasSubstr("root is needed"));
   EXPECT_TRUE(NothingIsLeft());
+}
+
+TEST_F(SearchClocks, OfATrackThatDemandsThemPinnedArePinnedForItsMeasurementAndCaptureToo) {
+  const std::string job = Job("clocks = \"require-pinned\"\nconfirm = false\n");
+  const std::vector<std::string> pin = {"--clocks", "pin", "--clock-mhz", "1200"};
+  const Finished run = Pawl(Run(job, pin), "", true);
+  ASSERT_EQ(run.code, 0) << run.out << run.err;
+  WriteFile(folder_ / "m.toml", "ledger = \"ledger\"\ntrack = 1\nrounds = 1\n");
+  const std::vector<std::string> commands[] = {
+      {"measure", folder_ / "m.toml", "--device", "cuda:0", "--json"},
+      {"capture", "1", "--ledger", folder_ / "ledger", "--device", "cuda:0", "--json"}};
+  for (std::vector<std::string> command : commands) {
+    ExpectOneLine(Pawl(command, "", true), 3,
+                  AllOf(HasSubstr("the track wants pinned clocks"), HasSubstr("--clocks pin")));
+    command.insert(command.end(), pin.begin(), pin.end());
+    const Finished pinned = Pawl(command, "", true);
+    ASSERT_EQ(pinned.code, 0) << pinned.out << pinned.err;
+    EXPECT_EQ(JsonLines(pinned.out).at(0)["conditions"]["pinned_mhz"], 1200) << pinned.out;
+    EXPECT_TRUE(NothingIsLeft());
+  }
 }
 
 TEST_F(SearchClocks, AreListedWithWhoHoldsThem) {

@@ -166,6 +166,22 @@ TEST(Measurement, OfATrackTakesTheTracksTerms) {
   EXPECT_EQ(order->arms[0].label, "incumbent of track 1");
 }
 
+TEST(Measurement, OfATrackThatWantsPinnedClocksIsForAWorkerThatPinsThem) {
+  TrackSpec spec = fakes::CopySpec();
+  spec.require_pinned = true;
+  const auto measurement = MeasurementOf(Parsed("track = 1\n"), spec, fakes::CopyOperation(),
+                                         CopyKnobs(2, 2, "stream"), "incumbent of track 1");
+  ASSERT_TRUE(measurement) << measurement.error().message;
+  DeviceFacts device = fakes::Bench();
+  device.kind = "cuda";
+  EXPECT_EQ(
+      WhyNotMeasure(*measurement, device).value_or(""),
+      "the track wants pinned clocks (clocks = \"require-pinned\"), this worker observes them; "
+      "start it with --clocks pin");
+  device.pinned_mhz = 1200;
+  EXPECT_EQ(WhyNotMeasure(*measurement, device), std::nullopt);
+}
+
 TEST(Measurement, EveryMistakeHasItsLine) {
   EXPECT_THAT(WhyNot("operation = \"copy\"\nshape = { m = 64 }\n"), HasSubstr("some/m.toml:2"));
   EXPECT_THAT(WhyNot(kCopy + "structure = \"stripe\"\n[configuration]\n"),
