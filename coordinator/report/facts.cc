@@ -57,12 +57,10 @@ nlohmann::json BuildJson(const BuildFacts& build) {
 }
 
 nlohmann::json ConditionsJson(const DeviceConditions& conditions) {
-  return {{"clock_reasons", conditions.clock_reasons},
-          {"memory_mhz", conditions.memory_mhz},
-          {"temperature_c", conditions.temperature_c},
-          {"power_w", conditions.power_w},
-          {"foreign_processes", conditions.foreign_processes},
-          {"pinned_mhz", conditions.pinned_mhz}};
+  return {
+      {"clock_reasons", conditions.clock_reasons},         {"memory_mhz", conditions.memory_mhz},
+      {"temperature_c", conditions.temperature_c},         {"power_w", conditions.power_w},
+      {"foreign_processes", conditions.foreign_processes}, {"pinned_mhz", conditions.pinned_mhz}};
 }
 
 nlohmann::json DeviceJson(const DeviceFacts& device) {
@@ -112,6 +110,13 @@ std::string ConditionsText(const DeviceConditions& conditions) {
                   (conditions.foreign_processes == 1 ? "" : "es"));
   }
   return text;
+}
+
+std::string CallsText(const Timing& timing) {
+  const bool graphs = timing.instrument == Instrument::kGraphTime;
+  return (graphs ? "at least " : "") + std::to_string(timing.warmup) + " warm-up and " +
+         std::to_string(timing.iterations) + " timed calls a round" +
+         (graphs ? ", in 4 or more graphs of about 5 ms" : "");
 }
 
 std::string RateText(const Rates& rates) {

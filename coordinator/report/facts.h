@@ -27,6 +27,10 @@ std::string BuildText(
 // known.
 std::string ConditionsText(const DeviceConditions& conditions);
 
+// "10 warm-up and 60 timed calls a round". By graph_time, whose graphs hold as many calls as their
+// time does, that many are the least, and the text says so.
+std::string CallsText(const Timing& timing);
+
 // What one call's work comes to in a time. Peaks of 0 are not known.
 struct Rates {
   double flops = 0;  // of one call

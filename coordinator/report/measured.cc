@@ -70,9 +70,7 @@ std::string MeasuredText(const Measurement& measurement, const ErrandResult& res
     line("median", FormatTime(arm.median_us) + ", rounds " + FormatTime(arm.least_us) + " to " +
                        FormatTime(arm.most_us) + " (spread " + Fixed(100 * arm.Spread(), 2) +
                        " %)");
-    line("instrument", std::string(Name(order.timing.instrument)) + ", " +
-                           std::to_string(order.timing.warmup) + " warm-up and " +
-                           std::to_string(order.timing.iterations) + " timed calls a round");
+    line("instrument", std::string(Name(order.timing.instrument)) + ", " + CallsText(order.timing));
     if (const auto rates = RatesOf(measurement, result.device, arm.median_us)) {
       line("rate", RateText(*rates));
     }

@@ -219,8 +219,8 @@ std::string SittingText(const SittingRecord& record, const SittingVerdict& verdi
   const std::vector<TimedArm> arms = TimedArms(order, report);
   std::string text = "capture of track " + std::to_string(record.track.value) + ": " +
                      record.spec.label + " on " + record.result.device.model + ", by " +
-                     std::string(Name(order.timing.instrument)) + ", " +
-                     std::to_string(order.timing.iterations) + " calls a round\n";
+                     std::string(Name(order.timing.instrument)) + ", " + CallsText(order.timing) +
+                     "\n";
   if (!arms.empty() && arms.front().timed()) text += RoundsTable(arms, colour);
   const auto line = [&](const std::string& name, const std::string& what) {
     if (what.empty()) return;

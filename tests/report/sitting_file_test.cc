@@ -112,6 +112,18 @@ TEST(SittingFile, ASlowOneIsKeptWithItsRuleFiguresAndTelemetry) {
                     HasSubstr("54 C"), Not(HasSubstr("FAILED"))));
 }
 
+// What graph_time is told is the least of what it does.
+TEST(SittingFile, SaysHowManyCallsARoundHasAsFarAsThatIsTold) {
+  SittingRecord record = Recorded(100, 80);
+  EXPECT_THAT(SittingText(record, {}, {}, false),
+              HasSubstr("by cpu_time, 3 warm-up and 100 timed calls a round\n"));
+  record.result.order->timing.instrument = Instrument::kGraphTime;
+  EXPECT_THAT(
+      SittingText(record, {}, {}, false),
+      HasSubstr("by graph_time, at least 3 warm-up and 100 timed calls a round, in 4 or more "
+                "graphs of about 5 ms\n"));
+}
+
 TEST(SittingFile, OneWithoutTimesIsKeptWithWhy) {
   SittingRecord record = Recorded(100, 80);
   record.result.report->rounds.clear();
