@@ -110,33 +110,53 @@ std::int64_t UnixMs() {
   return static_cast<std::int64_t>(now.tv_sec) * 1'000 + now.tv_nsec / 1'000'000;
 }
 
-// Judges the sitting among its peers, keeps and prints it. Gives the exit code.
+std::string KeptIn(const CaptureOptions& options, const Captured& captured) {
+  return options.out.empty() ? captured.folder + "/captures" : options.out;
+}
+
+// The sittings that are there. One that cannot be read is no peer, and no reason to lose another.
+std::vector<Sitting> EarlierSittings(const std::string& folder, const std::string& stem) {
+  std::vector<Sitting> earlier;
+  const auto kept = ReadKept(folder, stem, ".json");
+  if (!kept) {
+    Warn(kept.error().message + "; this sitting is compared with none");
+    return earlier;
+  }
+  for (const KeptFile& file : *kept) {
+    if (!file.problem.empty()) {
+      Warn(file.problem + "; this sitting is not compared with it");
+    } else if (auto sitting = ReadSitting(file.name, file.text)) {
+      earlier.push_back(*std::move(sitting));
+    } else {
+      Warn(folder + "/" + file.name + " is no sitting; this one is not compared with it");
+    }
+  }
+  return earlier;
+}
+
+// Judges the sitting among its peers, keeps and prints it; where it cannot be kept it is printed
+// all the same. Gives the exit code.
 int Record(const CaptureOptions& options, const Captured& captured, const ErrandResult& result) {
   const SittingRecord record{captured.ledger, captured.track, captured.state.spec, UnixMs(),
                              result};
-  const std::string folder = options.out.empty() ? captured.folder + "/captures" : options.out;
+  const std::string folder = KeptIn(options, captured);
   const std::string stem = "track-" + std::to_string(captured.track.value) + "-sitting-";
-  const auto kept = ReadKept(folder, stem, ".json");
-  if (!kept) return Fail(kept.error().message);
-  std::vector<Sitting> earlier;
-  for (const KeptFile& file : *kept) {
-    if (auto sitting = ReadSitting(file.name, file.text)) earlier.push_back(*std::move(sitting));
-  }
+  const std::vector<Sitting> earlier = EarlierSittings(folder, stem);
   const Sitting sitting = SittingOf(record);
   const SittingVerdict verdict = JudgeSitting(sitting, earlier);
   const std::vector<std::string> slow_earlier = SlowEarlier(sitting, earlier);
   nlohmann::json json = SittingJson(record, verdict, slow_earlier);
   const auto name = Keep(folder, stem, ".json", json.dump(1) + "\n");
-  if (!name) return Fail(name.error().message);
-  const std::string file = folder + "/" + *name;
+  const std::string file = name ? folder + "/" + *name : "";
   if (options.json) {
-    json["file"] = file;
+    json["file"] = name ? nlohmann::json(file) : nlohmann::json(nullptr);
     std::printf("%s\n", json.dump().c_str());
   } else {
     const bool colour = ColourWanted(STDOUT_FILENO);
     std::printf("%sfile        %s\n", SittingText(record, verdict, slow_earlier, colour).c_str(),
-                file.c_str());
+                name ? file.c_str() : "none");
   }
+  if (!name) return Fail(name.error().message);
   if (!result.answered()) return Fail("track " + options.track + ": " + result.why);
   return WhyNotTimed(*result.order, *result.report) ? kExitWrong : kExitDone;
 }
@@ -146,6 +166,9 @@ int RunCapture(const CaptureOptions& options) {
   const auto captured = ReadCaptured(options, code);
   if (!captured) return Fail(captured.error().message, code);
   const TrackSpec& spec = captured->state.spec;
+  if (Status keepable = CheckKeepable(KeptIn(options, *captured)); !keepable) {
+    return Fail(keepable.error().message);
+  }
   const auto device = DeviceOfTrack(spec, options.device);
   if (!device) return Fail(device.error().message);
   auto session =

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 
 namespace pawl {
 namespace {
@@ -88,12 +88,38 @@ Result<std::vector<KeptFile>> ReadKept(const std::string& folder, const std::str
   if (!names) return names.error();
   std::vector<KeptFile> files;
   for (const std::string& name : *names) {
-    std::ifstream file(fs::path(folder) / name, std::ios::binary);
-    std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-    if (!file) return Error{"cannot read " + folder + "/" + name};
-    files.push_back({name, std::move(text)});
+    const std::string path = folder + "/" + name;
+    std::error_code error;
+    std::ifstream file;
+    if (fs::is_regular_file(path, error)) file.open(path, std::ios::binary);
+    if (!file.is_open()) {
+      files.push_back({name, "", "cannot read " + path});
+      continue;
+    }
+    std::ostringstream text;
+    text << file.rdbuf();
+    const bool whole = text || fs::file_size(path, error) == 0;  // of nothing, nothing is put in
+    files.push_back({name, text.str(), whole ? "" : "cannot read " + path});
   }
   return files;
+}
+
+Status CheckKeepable(const std::string& folder) {
+  // What is not there yet is made in the nearest folder that is.
+  std::error_code error;
+  fs::path nearest = fs::absolute(folder, error).lexically_normal();
+  while (!error && !fs::exists(fs::symlink_status(nearest, error)) && nearest.has_relative_path()) {
+    nearest = nearest.parent_path();
+    error.clear();
+  }
+  const std::string where = nearest.string();
+  if (!fs::is_directory(nearest, error)) {
+    return Error{"cannot keep files in " + folder + ": " + where + " is not a folder"};
+  }
+  if (::access(where.c_str(), W_OK | X_OK) != 0) {
+    return Error{"cannot keep files in " + folder + ": " + where + ": " + std::strerror(errno)};
+  }
+  return {};
 }
 
 Result<std::string> Keep(const std::string& folder, const std::string& stem,

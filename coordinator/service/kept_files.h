@@ -11,12 +11,16 @@ namespace pawl {
 struct KeptFile {
   std::string name;  // without the folder
   std::string text;
+  std::string problem{};  // why it cannot be read, without a text then; empty: it was
 };
 
 // The files of `folder` whose names begin with `stem` and end with `ending`, by name; none where
-// there is no such folder. Errors: one cannot be read.
+// there is no such folder. Errors: the folder cannot be read.
 Result<std::vector<KeptFile>> ReadKept(const std::string& folder, const std::string& stem,
                                        const std::string& ending);
+
+// Whether Keep could write there, as far as that is to be seen without writing. Errors: why not.
+Status CheckKeepable(const std::string& folder);
 
 // Writes `text` as <folder>/<stem><number><ending> with the first number from 1 above all that are
 // there, synced before it has its name. Gives the name. Makes the folder where there is none.

@@ -243,6 +243,25 @@ TEST_F(OfATrack, ACaptureOfWhatThereIsNotSaysSo) {
   EXPECT_FALSE(fs::exists(*folder_ / "absent"));
 }
 
+// What was measured is worth more than what it would be compared with.
+TEST_F(OfATrack, ACaptureIsKeptBesideFilesThatCannotBeRead) {
+  const std::string folder = *folder_ / "spoilt";
+  fs::create_directory(folder);
+  fs::create_symlink("nowhere", folder + "/track-1-sitting-0001.json");
+  WriteFile(folder + "/track-1-sitting-0002.json", "{");
+  const Finished run = Capture({"--out", folder, "--json"});
+  ASSERT_EQ(run.code, 0) << run.out << run.err;
+  EXPECT_THAT(run.err, AllOf(HasSubstr("cannot read " + folder + "/track-1-sitting-0001.json"),
+                             HasSubstr("track-1-sitting-0002.json is no sitting")));
+  EXPECT_TRUE(fs::exists(folder + "/track-1-sitting-0003.json"));
+}
+
+TEST_F(OfATrack, ACaptureThatCouldNotBeKeptIsNotBegun) {
+  WriteFile(*folder_ / "file", "x");
+  const Finished run = Capture({"--out", *folder_ / "file/captures", "--device", "abacus"});
+  ExpectOneLine(run, 3, AllOf(HasSubstr("cannot keep files in"), HasSubstr("is not a folder")));
+}
+
 // A recording holds the times of its own instrument only.
 TEST(CaptureCommand, AReplayWithoutTheInstrumentSaysSo) {
   TempFolder folder;

@@ -3,6 +3,7 @@
 #include "coordinator/service/kept_files.h"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -60,6 +61,22 @@ TEST(KeptFiles, OthersInTheFolderAreLeftAlone) {
       << "no draft stays behind";
 }
 
+TEST(KeptFiles, OneThatCannotBeReadKeepsNoOtherFromBeing) {
+  TempFolder temp;
+  fs::create_directory(temp / "track-1-sitting-0001.json");
+  fs::create_symlink("nowhere", temp / "track-1-sitting-0002.json");
+  test::WriteFile(temp / "track-1-sitting-0003.json", "");
+  EXPECT_EQ(KeptAs(temp.path(), "four"), "track-1-sitting-0004.json");
+  const auto kept = ReadKept(temp.path(), "track-1-sitting-", ".json");
+  ASSERT_TRUE(kept) << kept.error().message;
+  ASSERT_THAT(*kept, SizeIs(4));
+  for (const std::size_t unread : {0, 1}) {
+    EXPECT_EQ((*kept)[unread].problem, "cannot read " + (temp / (*kept)[unread].name));
+  }
+  EXPECT_EQ((*kept)[2].problem, "");
+  EXPECT_EQ((*kept)[3].text, "four");
+}
+
 TEST(KeptFiles, NoFolderHoldsNone) {
   TempFolder temp;
   const auto kept = ReadKept(temp / "absent", "s-", ".json");
@@ -71,6 +88,27 @@ TEST(KeptFiles, AFolderThatCannotBeMadeIsSaid) {
   TempFolder temp;
   test::WriteFile(temp / "file", "x");
   EXPECT_THAT(KeptAs(temp / "file/captures", "one"), HasSubstr("cannot make"));
+}
+
+TEST(KeptFiles, WhetherTheyCouldBeIsSeenWithoutMakingAnything) {
+  TempFolder temp;
+  test::WriteFile(temp / "file", "x");
+  fs::create_symlink("nowhere", temp / "dangling");
+  const auto why = [](const std::string& folder) {
+    const Status keepable = CheckKeepable(folder);
+    return keepable ? std::string() : keepable.error().message;
+  };
+  EXPECT_EQ(why(temp.path()), "");
+  EXPECT_EQ(why(temp / "a/b/c/"), "");
+  EXPECT_FALSE(fs::exists(temp / "a"));
+  EXPECT_EQ(why("captures-of-nobody"), "");
+  for (const char* nothing : {"file", "file/captures", "dangling", "dangling/captures"}) {
+    EXPECT_THAT(why(temp / nothing), HasSubstr("is not a folder")) << nothing;
+  }
+  if (::geteuid() == 0) return;  // who may write anywhere
+  fs::permissions(temp.path(), fs::perms::owner_read | fs::perms::owner_exec);
+  EXPECT_THAT(why(temp / "captures"), HasSubstr("Permission denied"));
+  fs::permissions(temp.path(), fs::perms::owner_all);
 }
 
 }  // namespace
