@@ -7,7 +7,6 @@
 
 #include "coordinator/commands/device_choice.h"
 #include "coordinator/search/binding.h"
-#include "coordinator/service/worker_process.h"
 
 namespace pawl {
 namespace {
@@ -108,6 +107,46 @@ Status ResolveNumbers(const std::vector<ListedDevice>& listed, Job& job) {
 
 }  // namespace
 
+Status TakeListed(const std::vector<ListedDevice>& listed, Job& job, PickedDevices& picked) {
+  if (Status resolved = ResolveNumbers(listed, job); !resolved) return resolved;
+  std::vector<std::string> problems;
+  // The best backend that is there: a GPU before the host.
+  for (const std::string backend : {"cuda", "host"}) {
+    const auto matches = [&](const TrackRequest& track, const DeviceFacts& facts) {
+      return (track.backend == "best" || track.backend == backend) &&
+             std::any_of(track.devices.begin(), track.devices.end(),
+                         [&](const std::string& name) { return MatchesDevice(name, facts); });
+    };
+    const std::size_t before = picked.devices.size();
+    for (const ListedDevice& device : listed) {
+      if (!device.problem.empty()) {
+        if (backend == "cuda") problems.push_back(device.name + ": " + device.problem);
+        continue;
+      }
+      if (device.backend != backend) continue;
+      const bool wanted =
+          std::any_of(job.tracks.begin(), job.tracks.end(),
+                      [&](const Job::Entry& entry) { return matches(entry.base, device.facts); });
+      if (!wanted) continue;
+      picked.names.push_back(device.name);
+      picked.devices.push_back(Prospective(device));
+    }
+    // A track that has its best is not for what another track brings beside it.
+    for (Job::Entry& entry : job.tracks) {
+      const bool has = std::any_of(
+          picked.devices.begin() + static_cast<std::ptrdiff_t>(before), picked.devices.end(),
+          [&](const ProspectiveDevice& device) { return matches(entry.base, device.facts); });
+      if (has) entry.base.backend = backend;
+    }
+  }
+  if (picked.names.empty()) {
+    std::string message = job.file + ": no device of this machine can run the job";
+    for (const std::string& problem : problems) message += "; " + problem;
+    return Error{message + "; see `pawl devices`, or name one with --device"};
+  }
+  return {};
+}
+
 Result<PickedDevices> PickDevices(const std::vector<std::string>& named, std::uint32_t workers,
                                   Job& job) {
   if (!named.empty()) return TakeNamed(named, job);
@@ -125,41 +164,7 @@ Result<PickedDevices> PickDevices(const std::vector<std::string>& named, std::ui
   if (!any || workers == 0) return picked;
   auto listed = ListWorkerDevices(WorkerProgram());
   if (!listed) return listed.error();
-  if (Status resolved = ResolveNumbers(*listed, job); !resolved) return resolved.error();
-  std::vector<std::string> problems;
-  // The best backend that is there: a GPU before the host.
-  for (const std::string_view backend : {"cuda", "host"}) {
-    const std::size_t before = picked.names.size();
-    for (const ListedDevice& device : *listed) {
-      if (!device.problem.empty()) {
-        if (backend == "cuda") problems.push_back(device.name + ": " + device.problem);
-        continue;
-      }
-      if (device.backend != backend) continue;
-      const bool wanted =
-          std::any_of(job.tracks.begin(), job.tracks.end(), [&](const Job::Entry& entry) {
-            const TrackRequest& track = entry.base;
-            return (track.backend == "best" || track.backend == backend) &&
-                   std::any_of(
-                       track.devices.begin(), track.devices.end(),
-                       [&](const std::string& name) { return MatchesDevice(name, device.facts); });
-          });
-      if (!wanted) continue;
-      picked.names.push_back(device.name);
-      picked.devices.push_back(Prospective(device));
-    }
-    if (picked.names.size() > before) {
-      const bool fixed_host =
-          std::any_of(job.tracks.begin(), job.tracks.end(),
-                      [](const Job::Entry& entry) { return entry.base.backend == "host"; });
-      if (!fixed_host) break;
-    }
-  }
-  if (picked.names.empty()) {
-    std::string message = job.file + ": no device of this machine can run the job";
-    for (const std::string& problem : problems) message += "; " + problem;
-    return Error{message + "; see `pawl devices`, or name one with --device"};
-  }
+  if (Status taken = TakeListed(*listed, job, picked); !taken) return taken.error();
   return picked;
 }
 

@@ -7,6 +7,7 @@
 
 #include "coordinator/search/job.h"
 #include "coordinator/search/job_check.h"
+#include "coordinator/service/worker_process.h"
 #include "schema/result.h"
 
 namespace pawl {
@@ -16,10 +17,14 @@ struct PickedDevices {
   std::vector<ProspectiveDevice> devices;  // empty: not known before a worker says it
 };
 
+// Of the devices that this machine has, those of the best backend that each track can use, a GPU
+// before the host; added to `picked`. The job's tracks are then for these: numbers of GPUs become
+// their UUIDs, and "best" the backend that it has come to. Errors: there is none.
+Status TakeListed(const std::vector<ListedDevice>& listed, Job& job, PickedDevices& picked);
+
 // `named`: with --device, in place of what the job names; else what the job names, else what this
-// machine has, a GPU before the host. The job's tracks are then for these devices: numbers of GPUs
-// become their UUIDs. `workers` 0: only what needs no worker of ours. Errors: a device that is not
-// there or cannot be used, a recording that is none.
+// machine has, as TakeListed has it. `workers` 0: only what needs no worker of ours. Errors: a
+// device that is not there or cannot be used, a recording that is none.
 Result<PickedDevices> PickDevices(const std::vector<std::string>& named, std::uint32_t workers,
                                   Job& job);
 

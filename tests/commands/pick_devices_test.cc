@@ -1,0 +1,91 @@
+// Which of a machine's devices a job is for.
+
+#include "coordinator/commands/pick_devices.h"
+
+#include <gmock/gmock.h>
+
+#include "coordinator/search/binding.h"
+#include "tests/support/places.h"
+
+namespace pawl {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+ListedDevice Device(const std::string& kind, const std::string& name) {
+  ListedDevice device;
+  device.name = name;
+  device.kind = device.facts.kind = kind;
+  device.backend = device.facts.backend = kind;
+  device.model = device.facts.model = "a " + kind + " device";
+  if (kind == "cuda") device.facts.uuid = "GPU-" + name;
+  device.facts.instruments = {Instrument::kWallTime, Instrument::kEventSpan};
+  return device;
+}
+
+const ListedDevice kHost = Device("host", "host");
+const ListedDevice kGpu = Device("cuda", "cuda:0");
+
+Job Parsed(const std::string& tracks) {
+  auto job = ParseJob(
+      "operation = \"matmul\"\nshape = { m = 64, n = 64, k = 64 }\n[host]\nstructure = "
+      "\"blocked\"\n[cuda]\nstructure = \"tiled\"\n" +
+          tracks,
+      "unit.toml");
+  CHECK(job, job.error().message);
+  return *std::move(job);
+}
+
+std::string Track(const std::string& label, const std::string& more = "") {
+  return "[[track]]\nlabel = \"" + label + "\"\n" + more;
+}
+
+// The tracks that a worker for this device would search.
+std::vector<std::string> SearchedOn(const ListedDevice& device, const Job& job) {
+  const auto bound = BindJob(job, device.facts, [](const std::string& name) {
+    auto loaded = LoadOperation(test::SourceFolder() + "/kernels/" + name);
+    CHECK(loaded, loaded.error().message);
+    return Result<std::shared_ptr<const Operation>>(
+        std::make_shared<const Operation>(*std::move(loaded)));
+  });
+  CHECK(bound, bound.error().message);
+  std::vector<std::string> labels;
+  for (const TrackSpec& spec : bound->specs) labels.push_back(spec.label);
+  return labels;
+}
+
+std::vector<std::string> Taken(const std::vector<ListedDevice>& listed, Job& job) {
+  PickedDevices picked;
+  const Status taken = TakeListed(listed, job, picked);
+  if (!taken) return {taken.error().message};
+  return picked.names;
+}
+
+TEST(PickDevices, TheBestIsAGpuBeforeTheHost) {
+  Job job = Parsed(Track("a"));
+  EXPECT_THAT(Taken({kHost, kGpu}, job), ElementsAre("cuda:0"));
+  job = Parsed(Track("a"));
+  EXPECT_THAT(Taken({kHost}, job), ElementsAre("host"));
+  ListedDevice broken = kGpu;
+  broken.problem = "no driver";
+  job = Parsed(Track("a", "backend = \"cuda\"\n"));
+  EXPECT_THAT(Taken({kHost, broken}, job), ElementsAre(HasSubstr("cuda:0: no driver")));
+}
+
+TEST(PickDevices, ATrackThatHasItsBestIsNotSearchedOnWhatAnotherBrings) {
+  Job job = Parsed(Track("a") + Track("b", "backend = \"host\"\n"));
+  EXPECT_THAT(Taken({kHost, kGpu}, job), ElementsAre("cuda:0", "host"));
+  EXPECT_THAT(SearchedOn(kGpu, job), ElementsAre("a"));
+  EXPECT_THAT(SearchedOn(kHost, job), ElementsAre("b"));
+}
+
+TEST(PickDevices, TheBestOfTheDevicesThatATrackNamesIsItsBest) {
+  Job job = Parsed(Track("a") + Track("b", "devices = [\"host\"]\n"));
+  EXPECT_THAT(Taken({kHost, kGpu}, job), ElementsAre("cuda:0", "host"));
+  EXPECT_THAT(SearchedOn(kGpu, job), ElementsAre("a"));
+  EXPECT_THAT(SearchedOn(kHost, job), ElementsAre("b"));
+}
+
+}  // namespace
+}  // namespace pawl
