@@ -8,6 +8,7 @@
 #include "worker/device/cuda/cuda_device.h"
 #include "worker/device/emulated/emulated_device.h"
 #include "worker/device/host/host_device.h"
+#include "worker/device/host/machine.h"
 #include "worker/device/replay/replay.h"
 
 namespace pawl {
@@ -64,6 +65,7 @@ DeviceListing ListBuilding(const std::string& name) {
   options.cache = folder + "/cache";
   if (Result<std::unique_ptr<Device>> device = OpenDevice(name, options)) {
     listing.facts = (*device)->Facts();
+    listing.memory_bytes = RunnerMemory(ReadMachine({}));
   } else {
     listing.problem = device.error().message;
   }

@@ -73,6 +73,7 @@ struct DeviceListing {
   DeviceFacts facts;
   std::string problem;               // empty: usable
   std::vector<std::string> notes{};  // for people, a line each
+  std::uint64_t memory_bytes = 0;    // of this machine, that a runner may take; 0: no limit
 };
 std::vector<DeviceListing> ListDevices();
 

@@ -178,6 +178,7 @@ int ListTheDevices(bool as_json, const std::string& clock_leases) {
     json["cores"] = facts.cores;
     json["peak_gflops"] = facts.peak_gflops;
     json["peak_gbytes_per_s"] = facts.peak_gbytes_per_s;
+    json["memory_bytes"] = device.memory_bytes;
     json["notes"] = device.notes;
     json["problem"] = device.problem;
     std::printf("%s\n",

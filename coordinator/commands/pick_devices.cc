@@ -1,7 +1,5 @@
 #include "coordinator/commands/pick_devices.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <optional>
 
@@ -11,13 +9,8 @@
 namespace pawl {
 namespace {
 
-std::uint64_t MachineMemory() {
-  const long pages = ::sysconf(_SC_PHYS_PAGES), bytes = ::sysconf(_SC_PAGESIZE);
-  return pages > 0 && bytes > 0 ? static_cast<std::uint64_t>(pages) * bytes : 0;
-}
-
 ProspectiveDevice Prospective(const ListedDevice& listed) {
-  return {listed.facts, listed.kind == "host" ? MachineMemory() : 0};
+  return {listed.facts, listed.memory_bytes};
 }
 
 constexpr std::string_view kReplay = "replay:";

@@ -195,7 +195,8 @@ Result<std::vector<ListedDevice>> ListWorkerDevices(const std::string& program) 
       if (const auto instrument = ParseInstrument(name)) facts.instruments.push_back(*instrument);
     }
     devices.push_back({json.value("name", ""), facts.kind, facts.model, facts.backend, line,
-                       json.value("problem", ""), facts});
+                       json.value("problem", ""), facts,
+                       json.value("memory_bytes", std::uint64_t{0})});
   }
   return devices;
 }

@@ -63,9 +63,10 @@ struct ListedDevice {
   std::string kind;
   std::string model;
   std::string backend;
-  std::string json;     // the line itself
-  std::string problem;  // empty: usable
-  DeviceFacts facts;    // as far as the line says them
+  std::string json;                // the line itself
+  std::string problem;             // empty: usable
+  DeviceFacts facts;               // as far as the line says them
+  std::uint64_t memory_bytes = 0;  // of this machine, that a worker's runner may take; 0: no limit
 };
 Result<std::vector<ListedDevice>> ListWorkerDevices(const std::string& program);
 

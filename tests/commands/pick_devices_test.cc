@@ -4,8 +4,11 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
+
 #include "coordinator/search/binding.h"
 #include "tests/support/places.h"
+#include "tests/support/process.h"
 
 namespace pawl {
 namespace {
@@ -13,7 +16,8 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-ListedDevice Device(const std::string& kind, const std::string& name) {
+ListedDevice Device(const std::string& kind, const std::string& name,
+                    std::uint64_t memory_bytes = 0) {
   ListedDevice device;
   device.name = name;
   device.kind = device.facts.kind = kind;
@@ -21,10 +25,11 @@ ListedDevice Device(const std::string& kind, const std::string& name) {
   device.model = device.facts.model = "a " + kind + " device";
   if (kind == "cuda") device.facts.uuid = "GPU-" + name;
   device.facts.instruments = {Instrument::kWallTime, Instrument::kEventSpan};
+  device.memory_bytes = memory_bytes;
   return device;
 }
 
-const ListedDevice kHost = Device("host", "host");
+const ListedDevice kHost = Device("host", "host", 3 << 20);
 const ListedDevice kGpu = Device("cuda", "cuda:0");
 
 Job Parsed(const std::string& tracks) {
@@ -85,6 +90,27 @@ TEST(PickDevices, TheBestOfTheDevicesThatATrackNamesIsItsBest) {
   EXPECT_THAT(Taken({kHost, kGpu}, job), ElementsAre("cuda:0", "host"));
   EXPECT_THAT(SearchedOn(kGpu, job), ElementsAre("a"));
   EXPECT_THAT(SearchedOn(kHost, job), ElementsAre("b"));
+}
+
+TEST(PickDevices, WhatAWorkerMayTakeOfTheMemoryIsWhatItSays) {
+  Job job = Parsed(Track("a"));
+  PickedDevices picked;
+  ASSERT_TRUE(TakeListed({kHost}, job, picked));
+  EXPECT_EQ(picked.devices.at(0).memory_bytes, std::uint64_t{3 << 20});
+}
+
+TEST(ListWorkerDevices, ReadsWhatAWorkerMayTakeOfTheMemory) {
+  test::TempFolder temp;
+  const std::string program = temp / "worker";
+  test::WriteFile(program,
+                  "#!/bin/sh\necho '{\"name\": \"host\", \"kind\": \"host\", "
+                  "\"memory_bytes\": 98765432100}'\necho '{\"name\": \"cuda\"}'\n");
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  const auto listed = ListWorkerDevices(program);
+  ASSERT_TRUE(listed) << listed.error().message;
+  ASSERT_EQ(listed->size(), 2U);
+  EXPECT_EQ((*listed)[0].memory_bytes, 98'765'432'100U);
+  EXPECT_EQ((*listed)[1].memory_bytes, 0U);
 }
 
 }  // namespace

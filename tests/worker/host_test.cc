@@ -12,6 +12,7 @@
 #include "tests/worker/faults.h"
 #include "worker/device.h"
 #include "worker/device/host/host_device.h"
+#include "worker/device/host/machine.h"
 
 namespace pawl {
 namespace {
@@ -419,6 +420,7 @@ TEST_F(HostDeviceTest, IsListedWithItsFactsAndCudaWithWhatIsMissing) {
   ASSERT_EQ(devices.size(), 3u);
   EXPECT_EQ(devices[0].name, "host");
   EXPECT_EQ(devices[0].problem, "");
+  EXPECT_EQ(devices[0].memory_bytes, RunnerMemory(ReadMachine({})));
   EXPECT_THAT(devices[0].facts.instruments,
               ElementsAre(Instrument::kCpuTime, Instrument::kWallTime));
   EXPECT_EQ(devices[1].name, "cuda");

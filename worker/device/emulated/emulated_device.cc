@@ -50,8 +50,7 @@ class EmulatedDevice final : public Device {
         cache_(std::move(cache)),
         compiler_(std::move(compiler)),
         gpu_compile_(std::move(gpu_compile)),
-        memory_bytes_(options_.memory_bytes > 0 ? options_.memory_bytes
-                                                : machine.memory_bytes / 4 * 3),
+        memory_bytes_(options_.memory_bytes > 0 ? options_.memory_bytes : RunnerMemory(machine)),
         sets_(*compiler_, *cache_, options_.scratch, machine.usable_cores) {}
 
   DeviceFacts Facts() const override { return facts_; }

@@ -137,7 +137,7 @@ class HostDevice final : public Device {
 Result<std::unique_ptr<Bench>> HostDevice::MakeBench(const Order& order, const Progress& progress) {
   const std::uint64_t bytes = MemoryFor(order, machine_.cache_bytes);
   const std::uint64_t allowed =
-      options_.memory_bytes > 0 ? options_.memory_bytes : machine_.memory_bytes / 4 * 3;
+      options_.memory_bytes > 0 ? options_.memory_bytes : RunnerMemory(machine_);
   if (bytes > allowed) return TooLarge("host", order, bytes, allowed);
   const ArmRole control = order.arms.empty() ? ArmRole::kCommitted : order.arms.front().role;
   progress(Stage::kCheck, control);

@@ -20,6 +20,9 @@ struct Machine {
 // `wanted`: restrict to these cores; empty: all that are allowed.
 Machine ReadMachine(const std::vector<int>& wanted);
 
+// What a runner may take of the memory unless it is told otherwise: three quarters.
+inline std::uint64_t RunnerMemory(const Machine& machine) { return machine.memory_bytes / 4 * 3; }
+
 // "AMD EPYC 7763 64-Core Processor" -> "AMD EPYC 7763"; "Intel(R) Xeon(R) CPU @ 2.20GHz" -> "Intel
 // Xeon".
 std::string ShortCpuName(const std::string& name);
