@@ -107,14 +107,13 @@ extern "C" __global__ void one(const float* X, float* Y, long long n) {
 }
 
 // Up to the 512 KB that CUDA gives a thread.
-std::string WithLocal(std::size_t floats, int first_thread = 0) {
-  return "constexpr int kFirst = " + std::to_string(first_thread) +
-         ";\nconstexpr long long kFloats = " + std::to_string(floats) + R"(;
+TEST(LocalMemory, MayBeLarge) {
+  const auto found = [](std::size_t floats) {
+    return FoundIn("constexpr long long kFloats = " + std::to_string(floats) + R"(;
 extern "C" __global__ void one(const float* X, float* Y, long long n) {
   float local[kFloats];
   const long long i = blockIdx.x * 64ll + threadIdx.x;
   const long long step = n / 2;
-  if (threadIdx.x < kFirst) return;
   for (long long k = threadIdx.x; k < kFloats; k += step) local[k] = i < n ? X[i] : 0;
   __syncthreads();
   float sum = 0, count = 0;
@@ -122,17 +121,29 @@ extern "C" __global__ void one(const float* X, float* Y, long long n) {
   for (long long k = threadIdx.x; k < kFloats; k += step) count += 0.5f;
   if (i < n) Y[i] = sum / count;
 }
-)";
+)");
+  };
+  EXPECT_EQ(found(20'000), "");
+  EXPECT_EQ(found(128'000), "");
 }
 
-TEST(LocalMemory, MayBeLarge) {
-  EXPECT_EQ(FoundIn(WithLocal(20'000)), "");
-  EXPECT_EQ(FoundIn(WithLocal(128'000)), "");
-}
-
+// Also where it touches nothing in between: 2 MB, of which only the far end.
 TEST(LocalMemory, EndsBeforeAnotherThreads) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_DEATH(FoundIn(WithLocal(500'000, 32)), "");
+  EXPECT_DEATH(FoundIn(R"(__device__ __noinline__ float Far(float x, long long n) {
+  float local[500000];
+  for (long long k = threadIdx.x; k < 500000; k += n * 500) local[k] = x;
+  __syncwarp();
+  return local[threadIdx.x + n - 1000];
+}
+extern "C" __global__ void one(const float* X, float* Y, long long n) {
+  const long long i = blockIdx.x * 64ll + threadIdx.x;
+  float x = i < n ? X[i] : 0;
+  if (threadIdx.x >= 32) x = Far(x, n);
+  if (i < n) Y[i] = 2 * x;
+}
+)"),
+               "");
 }
 
 TEST(Launches, KeepTheirBounds) {
