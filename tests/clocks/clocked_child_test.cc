@@ -42,6 +42,10 @@ class FakeKeeper final : public ClockKeeper {
  public:
   Result<Pinned> Pin(const std::string& gpu) override {
     asked.push_back(gpu);
+    if (dies > 0) {
+      --dies;
+      return Error{"the clocks' guardian ended before it answered", Advice::kRetry};
+    }
     if (!refuses.empty()) return Error{refuses};
     holding = true;
     return pinned;
@@ -54,6 +58,7 @@ class FakeKeeper final : public ClockKeeper {
 
   std::vector<std::string> asked;
   std::string refuses;
+  int dies = 0;  // so often before it answers
   Pinned pinned{1500, 0, ""};
   bool holding = false;
 };
@@ -113,6 +118,21 @@ TEST_F(ClockedChildTest, ObservesWherePinningIsRefusedAndSaysSoOnce) {
   }
   EXPECT_EQ(keeper_.asked.size(), 1u);
   EXPECT_THAT(said_, ElementsAre("event=clocks_observed why=\"root is needed\""));
+}
+
+// What it may have locked is not to stay so beside a worker that believes it observes.
+TEST_F(ClockedChildTest, AsksAgainWhereAGuardianIsKilledBeforeItAnswers) {
+  keeper_.dies = 1;
+  ClockedChild child = AChild(ClockMode::kPin);
+  EXPECT_EQ(child.Start()->pinned_mhz, 1500);
+  EXPECT_THAT(keeper_.asked, ElementsAre("GPU-1", "GPU-1"));
+
+  keeper_.holding = false;
+  keeper_.dies = 2;
+  ClockedChild other = AChild(ClockMode::kPin);
+  EXPECT_EQ(other.Start()->pinned_mhz, 0);
+  EXPECT_THAT(said_.back(),
+              "event=clocks_observed why=\"the clocks' guardian ended before it answered\"");
 }
 
 TEST_F(ClockedChildTest, DoesNotWorkUnpinnedWherePinsAreRequired) {

@@ -52,7 +52,8 @@ TEST_F(WorkerClocks, AreResetWhereverTheWorkerIsKilled) {
 
 TEST_F(WorkerClocks, ArePinnedAgainWhereTheGuardianIsKilled) {
   const auto worker = Start(Pin());
-  ASSERT_TRUE(ComesTo([&] { return Lease() && Lease()->reads_mhz != 0; }));
+  ASSERT_TRUE(ComesTo(
+      [&] { return ReadFile(WorkerLog()).find("event=clocks_pinned") != std::string::npos; }));
   const pid_t first = Lease()->pid;
   ::kill(first, SIGKILL);
   ASSERT_TRUE(ComesTo([&] { return Lease() && Lease()->pid != first && Lease()->reads_mhz != 0; }));

@@ -65,7 +65,10 @@ Result<DeviceFacts> ClockedChild::Start() {
                   " MHz and cannot be again: " + why);
   };
   if (pins_ == kMostPins) return not_again("they were lost " + std::to_string(pins_) + " times");
-  const Result<Pinned> pinned = keeper_.Pin(facts->uuid);
+  Result<Pinned> pinned = keeper_.Pin(facts->uuid);
+  // A guardian that was killed before it answered may have left the clocks locked: the next one
+  // finds its lease.
+  if (!pinned && pinned.error().advice == Advice::kRetry) pinned = keeper_.Pin(facts->uuid);
   if (!pinned) {
     return pinned_mhz_ != 0 ? not_again(pinned.error().message) : observe(pinned.error().message);
   }
