@@ -312,10 +312,11 @@ Result<Operation> LoadOperation(const std::string& folder) {
   using Iterator = std::filesystem::recursive_directory_iterator;
   for (Iterator entry(root, failed), end; !failed && entry != end; entry.increment(failed)) {
     const std::string name = entry->path().filename().string();
-    if (entry->is_directory() && (entry.depth() > 0 || name.front() == '.')) {
+    std::error_code of_file;  // a link that leads nowhere, or round in a ring, is no file
+    if (entry->is_directory(of_file) && (entry.depth() > 0 || name.front() == '.')) {
       entry.disable_recursion_pending();
-    } else if (entry->is_regular_file() && name.front() != '.') {
-      files.names.push_back(std::filesystem::relative(entry->path(), root).generic_string());
+    } else if (entry->is_regular_file(of_file) && name.front() != '.') {
+      files.names.push_back(entry->path().lexically_relative(root).generic_string());
     }
   }
   if (failed) return Error{folder + ": cannot be read: " + failed.message()};

@@ -51,6 +51,11 @@ int Confirm(const ConfirmOptions& options) {
   Follow follow(service, options.json, &confirmed);
   if (Status adopted = service.Adopt(id); !adopted) return Fail(adopted.error().message);
   if (Status asked = service.Confirm(id); !asked) return Fail(asked.error().message);
+  if (options.workers == 0 && !options.json) {
+    std::printf("waiting for workers: pawl-worker --connect %s --device NAME\n",
+                service.endpoint().c_str());
+    std::fflush(stdout);
+  }
   auto end = (*session)->Run([&] { follow.Progress(); });
   follow.Finish();
   if (!end) return Fail(end.error().message);

@@ -201,6 +201,28 @@ TEST(Operation, AWideBiasGeluHasAControlThatFits) {
   EXPECT_EQ(control(16776964), "bias_gelu_guarded");
 }
 
+// Packages on a network share, or of a build system, are often made of links.
+TEST(Operation, FilesMayBeLinks) {
+  const std::string root = testing::TempDir() + "/pawl_operation_test_links";
+  std::filesystem::remove_all(root);
+  std::filesystem::create_directories(root + "/saxpy/host");
+  std::filesystem::create_directories(root + "/elsewhere");
+  int number = 0;
+  for (const auto& [name, bytes] : SamplePackage()) {
+    const std::string file = root + "/elsewhere/" + std::to_string(number++);
+    std::ofstream(file) << bytes;
+    std::filesystem::create_symlink(file, root + "/saxpy/" + name);
+  }
+  std::filesystem::create_symlink("ring", root + "/saxpy/ring");
+  const Result<Operation> linked = LoadOperation(root + "/saxpy");
+  ASSERT_TRUE(linked) << linked.error().message;
+  EXPECT_EQ(linked->files, Loaded(SamplePackage()).files);
+  std::filesystem::remove(root + "/saxpy/reference.h");
+  std::filesystem::create_symlink("reference.h", root + "/saxpy/reference.h");
+  EXPECT_THAT(MessageOf(LoadOperation(root + "/saxpy")), HasSubstr("reference.h"));
+  std::filesystem::remove_all(root);
+}
+
 TEST(Operation, FolderAndNameMustAgree) {
   const std::string root = testing::TempDir() + "/pawl_operation_test_name";
   std::filesystem::create_directories(root + "/other/host");
