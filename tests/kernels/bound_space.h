@@ -52,4 +52,28 @@ inline std::vector<std::string> Texts(const std::vector<Violation>& violations) 
   return texts;
 }
 
+// The shipped cuda spaces at a shape.
+inline Bound Tiled(std::int64_t m, std::int64_t n, std::int64_t k) {
+  return Shipped("matmul", "tiled", {{"m", m}, {"n", n}, {"k", k}});
+}
+inline Bound Split(std::int64_t rows, std::int64_t width) {
+  return Shipped("layer_norm", "split", {{"rows", rows}, {"width", width}});
+}
+inline Bound Elements(std::int64_t rows, std::int64_t width) {
+  return Shipped("bias_gelu", "elements", {{"rows", rows}, {"width", width}});
+}
+inline Bound Contraction(std::int64_t n, std::int64_t c) {
+  return Shipped("triangle_contraction", "tiled", {{"n", n}, {"c", c}});
+}
+inline Bound Teams(std::int64_t nodes, std::int64_t features, std::int64_t edges) {
+  return Shipped("neighbour_aggregation", "teams",
+                 {{"nodes", nodes}, {"features", features}, {"edges", edges}});
+}
+inline Bound Structured(std::int64_t m, std::int64_t n, std::int64_t k) {
+  return Shipped("matmul", "structured", {{"m", m}, {"n", n}, {"k", k}});
+}
+inline Bound Rows(std::int64_t rows, std::int64_t width) {
+  return Shipped("layer_norm", "rows", {{"rows", rows}, {"width", width}});
+}
+
 }  // namespace pawl

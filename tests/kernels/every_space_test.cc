@@ -12,23 +12,6 @@
 namespace pawl {
 namespace {
 
-Bound Tiled(std::int64_t m, std::int64_t n, std::int64_t k) {
-  return Shipped("matmul", "tiled", {{"m", m}, {"n", n}, {"k", k}});
-}
-Bound Split(std::int64_t rows, std::int64_t width) {
-  return Shipped("layer_norm", "split", {{"rows", rows}, {"width", width}});
-}
-Bound Elements(std::int64_t rows, std::int64_t width) {
-  return Shipped("bias_gelu", "elements", {{"rows", rows}, {"width", width}});
-}
-Bound Contraction(std::int64_t n, std::int64_t c) {
-  return Shipped("triangle_contraction", "tiled", {{"n", n}, {"c", c}});
-}
-Bound Teams(std::int64_t nodes, std::int64_t features, std::int64_t edges) {
-  return Shipped("neighbour_aggregation", "teams",
-                 {{"nodes", nodes}, {"features", features}, {"edges", edges}});
-}
-
 TEST(EveryShippedKnobValue, ValidatesOrHasAReason) {
   const std::vector<Bound> bounds = [] {
     std::vector<Bound> all;

@@ -14,13 +14,6 @@ namespace {
 
 using testing::ElementsAre;
 
-Bound Tiled(std::int64_t m, std::int64_t n, std::int64_t k) {
-  return Shipped("matmul", "tiled", {{"m", m}, {"n", n}, {"k", k}});
-}
-Bound Split(std::int64_t rows, std::int64_t width) {
-  return Shipped("layer_norm", "split", {{"rows", rows}, {"width", width}});
-}
-
 TEST(Matmul, HasTheFieldNotesCounts) {
   const Bound tiled = Tiled(1024, 1024, 1024);
   std::uint64_t without_pipeline = 0;

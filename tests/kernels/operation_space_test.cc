@@ -14,17 +14,6 @@ namespace {
 
 using testing::ElementsAre;
 
-Bound Elements(std::int64_t rows, std::int64_t width) {
-  return Shipped("bias_gelu", "elements", {{"rows", rows}, {"width", width}});
-}
-Bound Contraction(std::int64_t n, std::int64_t c) {
-  return Shipped("triangle_contraction", "tiled", {{"n", n}, {"c", c}});
-}
-Bound Teams(std::int64_t nodes, std::int64_t features, std::int64_t edges) {
-  return Shipped("neighbour_aggregation", "teams",
-                 {{"nodes", nodes}, {"features", features}, {"edges", edges}});
-}
-
 TEST(BiasGelu, CoversEveryShapeFromItsStart) {
   const Bound elements = Elements(4096, 768);
   EXPECT_EQ(elements.space->Cartesian(), 8640u);

@@ -13,13 +13,6 @@ namespace {
 
 using testing::ElementsAre;
 
-Bound Structured(std::int64_t m, std::int64_t n, std::int64_t k) {
-  return Shipped("matmul", "structured", {{"m", m}, {"n", n}, {"k", k}});
-}
-Bound Rows(std::int64_t rows, std::int64_t width) {
-  return Shipped("layer_norm", "rows", {{"rows", rows}, {"width", width}});
-}
-
 TEST(StructuredMatmul, FitsAnyShape) {
   for (const auto& [m, n, k] : {std::tuple{1024, 1024, 1024}, {17, 19, 23}, {1, 1, 1}}) {
     const Bound structured = Structured(m, n, k);

@@ -18,9 +18,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Bound Tiled(std::int64_t m, std::int64_t n, std::int64_t k) {
-  return Shipped("matmul", "tiled", {{"m", m}, {"n", n}, {"k", k}});
-}
 Bound Chunk(const PackageFiles& files, std::int64_t rows = 16, std::int64_t width = 64) {
   return Bind(LoadOperation(files, "saxpy"), "host", "chunk", {{"rows", rows}, {"width", width}});
 }
