@@ -70,21 +70,23 @@ TEST_F(HostDeviceTest, BuildsChecksAndRunsInThatOrderAndSaysSo) {
   EXPECT_GT(execution.report.run_seconds, 0);
 }
 
+// What the machine does beside it only makes a visit slower, so each arm's fastest visit is the arm's own.
 TEST_F(HostDeviceTest, TellsAKernelOfFiveTimesTheWork) {
   for (const Instrument instrument : {Instrument::kCpuTime, Instrument::kWallTime}) {
     Order order = FaultOrder("slow", 20'000);
     order.timing.instrument = instrument;
     order.timing.iterations = 15;
+    order.rounds.resize(12, order.rounds.front());
     const Execution execution = Run(*Open(), order);
-    ASSERT_EQ(execution.report.rounds.size(), 2u);
+    ASSERT_EQ(execution.report.rounds.size(), 12u);
+    double us[3] = {1e9, 1e9, 1e9};
     for (const RoundMedians& round : execution.report.rounds) {
-      double us[3] = {};
-      for (const VisitMedian& visit : round.visits) us[visit.arm] = visit.median_us;
-      EXPECT_GT(us[1] / us[0], 2.5)
-          << Name(instrument) << " " << us[0] << " " << us[1] << " " << us[2];
-      EXPECT_LT(us[2] / us[0], 2.0)
-          << Name(instrument) << " " << us[0] << " " << us[1] << " " << us[2];
+      for (const VisitMedian& visit : round.visits) {
+        us[visit.arm] = std::min(us[visit.arm], visit.median_us);
+      }
     }
+    EXPECT_GT(us[1] / us[0], 2.5) << Name(instrument) << " " << us[0] << " " << us[1];
+    EXPECT_LT(us[2] / us[0], 2.0) << Name(instrument) << " " << us[0] << " " << us[2];
   }
 }
 
