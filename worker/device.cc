@@ -50,7 +50,7 @@ Result<std::unique_ptr<Device>> OpenDevice(const std::string& name, const Device
 namespace {
 
 // The listing's own folder, gone with it: a listing leaves nothing behind.
-DeviceListing ListBuilding(const std::string& name) {
+DeviceListing ListBuilding(const std::string& name, bool peaks) {
   DeviceListing listing;
   listing.name = name;
   std::error_code failed;
@@ -63,6 +63,7 @@ DeviceListing ListBuilding(const std::string& name) {
   DeviceOptions options;
   options.scratch = folder + "/scratch";
   options.cache = folder + "/cache";
+  options.measure_peaks = peaks;
   if (Result<std::unique_ptr<Device>> device = OpenDevice(name, options)) {
     listing.facts = (*device)->Facts();
     listing.memory_bytes = RunnerMemory(ReadMachine({}));
@@ -75,10 +76,10 @@ DeviceListing ListBuilding(const std::string& name) {
 
 }  // namespace
 
-std::vector<DeviceListing> ListDevices() {
-  std::vector<DeviceListing> listings = {ListBuilding("host")};
+std::vector<DeviceListing> ListDevices(bool peaks) {
+  std::vector<DeviceListing> listings = {ListBuilding("host", peaks)};
   for (DeviceListing& listing : ListCuda()) listings.push_back(std::move(listing));
-  listings.push_back(ListBuilding("emulated:sm_89"));
+  listings.push_back(ListBuilding("emulated:sm_89", peaks));
   return listings;
 }
 

@@ -60,6 +60,7 @@ struct DeviceOptions {
   std::uint64_t cache_bytes = 2ull << 30;
   std::vector<int> cores;          // affinity of the measured thread(s); empty: all allowed ones
   std::uint64_t memory_bytes = 0;  // that a runner may take; 0: three quarters of the machine's
+  bool measure_peaks = true;       // of the host: about a second where the cache does not hold them
 };
 
 // `name`: "host", "cuda" (the first GPU), "cuda:1", "cuda:GPU-UUID", "replay:FILE[?noise=...]".
@@ -67,7 +68,8 @@ struct DeviceOptions {
 Result<std::unique_ptr<Device>> OpenDevice(const std::string& name, const DeviceOptions& options);
 
 // What this machine has, for `pawl devices` and for `pawl run` without --device: names OpenDevice
-// takes, with their facts or why they cannot be used.
+// takes, with their facts or why they cannot be used. Without `peaks` the host's are 0, not known:
+// they cost about a second that who only picks a device need not wait for.
 struct DeviceListing {
   std::string name;
   DeviceFacts facts;
@@ -75,6 +77,6 @@ struct DeviceListing {
   std::vector<std::string> notes{};  // for people, a line each
   std::uint64_t memory_bytes = 0;    // of this machine, that a runner may take; 0: no limit
 };
-std::vector<DeviceListing> ListDevices();
+std::vector<DeviceListing> ListDevices(bool peaks);
 
 }  // namespace pawl

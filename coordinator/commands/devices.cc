@@ -21,7 +21,7 @@ std::string List(const nlohmann::json& words) {
 }
 
 int Devices(bool as_json) {
-  auto devices = ListWorkerDevices(WorkerProgram());
+  auto devices = ListWorkerDevices(WorkerProgram(), true);
   if (!devices) return Fail(devices.error().message);
   const bool colour = ColourWanted(STDOUT_FILENO);
   bool usable = false;

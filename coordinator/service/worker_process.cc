@@ -162,8 +162,9 @@ void WorkerProcess::Terminate() {
   }
 }
 
-Result<std::vector<ListedDevice>> ListWorkerDevices(const std::string& program) {
-  const std::string command = "'" + program + "' --list-devices --json 2>/dev/null";
+Result<std::vector<ListedDevice>> ListWorkerDevices(const std::string& program, bool peaks) {
+  const std::string command =
+      "'" + program + "' --list-devices --json" + (peaks ? " --peaks" : "") + " 2>/dev/null";
   FILE* pipe = ::popen(command.c_str(), "r");
   if (pipe == nullptr) return Error{"cannot run " + program + ": " + std::strerror(errno)};
   std::string output;

@@ -57,7 +57,8 @@ class WorkerProcess {
   int short_lives_ = 0;  // in a row
 };
 
-// One line of `pawl-worker --list-devices --json` each.
+// One line of `pawl-worker --list-devices --json` each. `peaks`: the host's are measured
+// (worker/device.h).
 struct ListedDevice {
   std::string name;
   std::string kind;
@@ -68,7 +69,7 @@ struct ListedDevice {
   DeviceFacts facts;               // as far as the line says them
   std::uint64_t memory_bytes = 0;  // of this machine, that a worker's runner may take; 0: no limit
 };
-Result<std::vector<ListedDevice>> ListWorkerDevices(const std::string& program);
+Result<std::vector<ListedDevice>> ListWorkerDevices(const std::string& program, bool peaks = false);
 
 // pawl-worker beside this program.
 std::string WorkerProgram();

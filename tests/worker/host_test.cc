@@ -417,12 +417,13 @@ TEST_F(HostDeviceTest, ClearsWhatAKilledRunnerHasLeft) {
 
 TEST_F(HostDeviceTest, IsListedWithItsFactsAndCudaWithWhatIsMissing) {
   ::setenv("PAWL_LIBCUDA", "/nonexistent/libcuda.so", 1);  // also where there is a driver
-  const std::vector<DeviceListing> devices = ListDevices();
+  const std::vector<DeviceListing> devices = ListDevices(false);
   ::unsetenv("PAWL_LIBCUDA");
   ASSERT_EQ(devices.size(), 3u);
   EXPECT_EQ(devices[0].name, "host");
   EXPECT_EQ(devices[0].problem, "");
   EXPECT_EQ(devices[0].memory_bytes, RunnerMemory(ReadMachine({})));
+  EXPECT_EQ(devices[0].facts.peak_gflops, 0) << "not asked for";
   EXPECT_THAT(devices[0].facts.instruments,
               ElementsAre(Instrument::kCpuTime, Instrument::kWallTime));
   EXPECT_EQ(devices[1].name, "cuda");

@@ -323,6 +323,11 @@ TEST_F(WorkerProgram, ListsDevicesForPeopleAndForPrograms) {
   EXPECT_EQ(programs.Wait(), 0);
   EXPECT_THAT(programs.Output(),
               ::testing::StartsWith("{\"name\":\"host\",\"kind\":\"host\",\"model\":\""));
+  EXPECT_THAT(programs.Output(), HasSubstr("\"peak_gflops\":0.0,"));
+  Worker peaks({"--list-devices", "--json", "--peaks"}, Log());
+  EXPECT_EQ(peaks.Wait(), 0);
+  const std::string first = peaks.Output().substr(0, peaks.Output().find('\n'));
+  EXPECT_THAT(first, AllOf(HasSubstr("peak_gflops"), Not(HasSubstr("\"peak_gflops\":0.0,"))));
   Worker version({"--version"}, Log());
   EXPECT_EQ(version.Wait(), 0);
   EXPECT_EQ(version.Output(), "pawl-worker " PAWL_VERSION "\n");

@@ -394,7 +394,7 @@ Result<std::unique_ptr<Device>> OpenHost(const DeviceOptions& options) {
       Compiler::Open(options.scratch, **cache, machine.instructions);
   if (!compiler) return compiler.error();
   DeviceFacts facts = FactsOf(machine, **compiler);
-  const Peaks peaks = PeaksOf(machine, **cache);
+  const Peaks peaks = options.measure_peaks ? PeaksOf(machine, **cache) : Peaks{};
   facts.peak_gflops = peaks.gflops;
   facts.peak_gbytes_per_s = peaks.gbytes_per_s;
   // OpenMP sizes its team when it is first loaded; a kernel that does not say how many gets what we
