@@ -62,7 +62,7 @@ void Follow::PrintRow(const GenerationRecord& record) {
     Print("\ntrack " + std::to_string(record.track.value) + ": " +
           TrackTitle(track->track.state.spec) + "\n" + table_.Header(colour_));
   }
-  Print(table_.Row(GenerationRow(record), colour_));
+  Print(table_.Row(GenerationRow(record, track->track.state.spec.instrument), colour_));
 }
 
 void Follow::OnEvent(const Event& event) {

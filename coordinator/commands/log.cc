@@ -63,7 +63,7 @@ int Log(const LogOptions& options) {
       if (options.json) {
         std::printf("%s\n", GenerationJson(*record, state.spec).dump().c_str());
       } else {
-        table.Add(GenerationRow(*record));
+        table.Add(GenerationRow(*record, state.spec.instrument));
       }
     }
     if (!options.json) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "coordinator/report/facts.h"
+#include "coordinator/report/second_instrument.h"
 
 namespace pawl {
 namespace {
@@ -108,16 +109,20 @@ TextTable GenerationTable() {
                     {"reason", Align::kLeft, 0}});
 }
 
-std::vector<Cell> GenerationRow(const GenerationRecord& record) {
+std::vector<Cell> GenerationRow(const GenerationRecord& record, Instrument instrument) {
   const std::string number = std::to_string(record.proposed.generation.value);
   const std::string change = ChangeText(record.proposed.changes);
   if (!record.decision) return {{number}, {change}, {""}, {""}, {""}, {"open", Tone::kDim}, {""}};
   const Decision& decision = *record.decision;
-  const Tone tone = decision.verdict == Verdict::kKeep     ? Tone::kGood
+  const auto second = SecondInstrumentOf(decision, DecidingReports(record));
+  const std::string only = second ? OnlyText(*second, instrument) : "";
+  const Tone tone = !only.empty()                          ? Tone::kBad
+                    : decision.verdict == Verdict::kKeep   ? Tone::kGood
                     : decision.verdict == Verdict::kReject ? Tone::kPlain
                                                            : Tone::kDim;
   std::string reason(Name(decision.reason));
   if (!decision.detail.empty()) reason += ": " + decision.detail;
+  if (!only.empty()) reason += "; " + only;
   return {{number},
           {change},
           {decision.before_us ? FormatTime(*decision.before_us) : ""},
@@ -191,6 +196,12 @@ nlohmann::json GenerationJson(const GenerationRecord& record, const TrackSpec& s
     seen.power_w = std::max(seen.power_w, report->conditions.power_w);
     seen.foreign_processes = std::max(seen.foreign_processes, report->conditions.foreign_processes);
     seen.pinned_mhz = std::max(seen.pinned_mhz, report->conditions.pinned_mhz);
+  }
+  json["second_instrument"] = nullptr;
+  if (const auto second = SecondInstrumentOf(decision, DecidingReports(record))) {
+    json["second_instrument"] = {{"instrument", Name(second->instrument)},
+                                 {"ratio", second->ratio},
+                                 {"confirms", second->confirms}};
   }
   if (seen != DeviceConditions{}) {
     json["conditions"] = ConditionsJson(seen);

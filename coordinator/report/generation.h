@@ -38,9 +38,10 @@ std::vector<double> ArmMedians(const GenerationRecord& record, ArmRole role);
 // "quad_stage false -> true", "staging guarded -> shared (repaired: exact)", "none (A/A)".
 std::string ChangeText(const std::vector<Change>& changes);
 
-// generation, change, before, after, ratio, verdict, reason.
+// generation, change, before, after, ratio, verdict, reason. A keep that the second instrument does
+// not confirm says so: `instrument` is the track's (second_instrument.h).
 TextTable GenerationTable();
-std::vector<Cell> GenerationRow(const GenerationRecord& record);
+std::vector<Cell> GenerationRow(const GenerationRecord& record, Instrument instrument);
 
 // One object a line of `pawl log --json`; the keys are in docs/commands.md.
 nlohmann::json GenerationJson(const GenerationRecord& record, const TrackSpec& spec);
