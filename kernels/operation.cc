@@ -1,6 +1,7 @@
 #include "kernels/operation.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <set>
@@ -386,28 +387,64 @@ Result<std::vector<Scalar>> CheckShape(const Operation& operation, const std::ve
   return shape;
 }
 
+namespace {
+
+// "17179869184 elements at this shape (68.7 GB)"
+std::string CountText(double elements, double bytes) {
+  char text[128];
+  std::snprintf(text, sizeof text, "%.0f elements at this shape (%.1f GB)", elements, bytes / 1e9);
+  return text;
+}
+
+// Errors: more than an order may have.
+Status CheckElements(const std::vector<Buffer>& buffers) {
+  const std::string most = "; at most " + std::to_string(kMostElements) + " are taken";
+  const Buffer* largest = nullptr;
+  double elements = 0, bytes = 0, most_of_one = 0;
+  for (const Buffer& buffer : buffers) {
+    double own = 1;
+    for (const std::int64_t extent : buffer.extents) own *= static_cast<double>(extent);
+    const double own_bytes = own * static_cast<double>(SizeOf(buffer.dtype));
+    if (own > static_cast<double>(kMostElements)) {
+      return Error{"tensor " + buffer.name + " has " + CountText(own, own_bytes) + most};
+    }
+    if (own > most_of_one) {
+      largest = &buffer;
+      most_of_one = own;
+    }
+    elements += own;
+    bytes += own_bytes;
+  }
+  if (elements <= static_cast<double>(kMostElements)) return {};
+  return Error{"the tensors together have " + CountText(elements, bytes) + ", the largest is " +
+               largest->name + most};
+}
+
+}  // namespace
+
 Result<std::vector<Buffer>> BuffersAt(const Operation& operation,
                                       const std::vector<Scalar>& shape) {
   std::vector<Buffer> buffers;
   for (const Tensor& tensor : operation.tensors) {
     Buffer buffer{tensor.name, tensor.dtype, tensor.role, {}, tensor.fill};
-    std::int64_t elements = 1;
     for (const std::string& text : tensor.extents) {
       const Result<double> extent = AtShape(text, tensor.name.c_str(), operation, shape);
       if (!extent) return extent.error();
       const auto side = static_cast<std::int64_t>(*extent);
-      if (side < 1 || __builtin_mul_overflow(elements, side, &elements) ||
-          elements > kLargestValue) {
+      if (side < 1) {
         return Error{operation.folder + "/operation.toml: tensor " + tensor.name +
                      " has the extent '" + text + "' = " + std::to_string(side) +
-                     " at this shape; at least 1 is wanted, " + "and at most 2^53 elements"};
+                     " at this shape; at least 1 is wanted"};
       }
       buffer.extents.push_back(side);
     }
-    const Result<Fill> fill = FillAt(operation, tensor, shape, elements);
-    if (!fill) return fill.error();
-    buffer.fill = *fill;
     buffers.push_back(std::move(buffer));
+  }
+  if (Status taken = CheckElements(buffers); !taken) return taken.error();
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    const Result<Fill> fill = FillAt(operation, operation.tensors[i], shape, buffers[i].Elements());
+    if (!fill) return fill.error();
+    buffers[i].fill = *fill;
   }
   return buffers;
 }

@@ -171,7 +171,8 @@ std::vector<std::string> ListOperations(const std::string& root);
 Result<std::vector<Scalar>> CheckShape(const Operation& operation, const std::vector<Scalar>& given,
                                        const Place& place);
 
-// Tensors with their extents at a shape.
+// Tensors with their extents at a shape. Errors: an extent below 1; more elements than an order may
+// have, with the tensor's name.
 Result<std::vector<Buffer>> BuffersAt(const Operation& operation, const std::vector<Scalar>& shape);
 Result<double> FlopsAt(const Operation& operation, const std::vector<Scalar>& shape);
 Result<double> BytesAt(const Operation& operation, const std::vector<Scalar>& shape);

@@ -13,7 +13,6 @@ constexpr std::int64_t kCudaGridSide = 65535;      // of its y and z
 constexpr std::int64_t kCudaBlockThreads = 1024;
 constexpr std::int64_t kCudaBlockDepth = 64;
 constexpr std::int64_t kCudaClusterBlocks = 16;  // with the larger size that kernels can opt in to
-constexpr std::int64_t kMostScratchElements = std::int64_t{1} << 33;
 
 }  // namespace
 
@@ -145,10 +144,10 @@ Result<Geometry> Space::State::GeometryAt(std::size_t launch, const SlotValues& 
 Result<std::int64_t> Space::State::ScratchAt(std::size_t index, const SlotValues& values) const {
   const Result<std::int64_t> elements = program.scratch[index].Evaluate(values);
   if (!elements) return elements.error();
-  if (*elements >= 1 && *elements <= kMostScratchElements) return *elements;
+  if (*elements >= 1 && *elements <= kMostElements) return *elements;
   return Error{"scratch: " + structure->plan.scratch[index].name + " has " +
                std::to_string(*elements) + " elements; 1 to " +
-               std::to_string(kMostScratchElements) + " are wanted"};
+               std::to_string(kMostElements) + " are wanted"};
 }
 
 Status Space::State::CheckLaunches(const SlotValues& values) const {

@@ -71,7 +71,7 @@ Buffer ReadBuffer(wire::Buffer::Reader in, const Place& at) {
   value.role = (at / "role").Known(in.getRole(), BufferRole::kOutput);
   value.extents = ReadList(in.getExtents(), at / "extents", 1, kMaxExtents,
                            [](std::int64_t extent, const Place& place) {
-                             return place.Within(extent, 1, kMaxElements);
+                             return place.Within(extent, 1, kMostElements);
                            });
   value.fill = ReadFill(in.getFill(), at / "fill");
   const bool integers = value.dtype == DType::kI32 || value.dtype == DType::kU32;
@@ -93,7 +93,7 @@ void WriteScratch(const Scratch& value, wire::Scratch::Builder out) {
 
 Scratch ReadScratch(wire::Scratch::Reader in, const Place& at) {
   return {(at / "name").Identifier(in.getName()), (at / "dtype").Known(in.getDtype(), DType::kU32),
-          (at / "elements").Within(in.getElements(), 1, kMaxElements)};
+          (at / "elements").Within(in.getElements(), 1, kMostElements)};
 }
 
 void WriteArm(const Arm& value, wire::Arm::Builder out) {
@@ -223,7 +223,7 @@ void WriteBuffers(const std::vector<Buffer>& value, capnp::List<wire::Buffer>::B
 std::vector<Buffer> ReadBuffers(capnp::List<wire::Buffer>::Reader in, const Place& at) {
   auto value = ReadList(in, at, 0, kMaxBuffers, ReadBuffer);
   RefuseRepeats(value, at, "name", [](const Buffer& buffer) { return buffer.name; });
-  std::int64_t left = kMaxElements;
+  std::int64_t left = kMostElements;
   for (std::size_t i = 0; i < value.size() && !at.failed(); ++i) {
     std::int64_t elements = 1;
     for (const std::int64_t extent : value[i].extents) {

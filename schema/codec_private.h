@@ -40,8 +40,6 @@ inline constexpr std::size_t kMaxRounds = 4096;
 inline constexpr std::size_t kMaxVisits = 256;          // of one round
 inline constexpr std::size_t kMaxOrderVisits = 16'384;  // of all rounds: their report fits the link
 inline constexpr std::uint32_t kMaxDurationMs = 7 * 24 * 3'600'000;
-inline constexpr std::int64_t kMaxElements = std::int64_t{1}
-                                             << 33;  // of one order's buffers together
 
 // "order.arms[2].source": names, built only when something is refused.
 class Place {

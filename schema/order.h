@@ -40,6 +40,10 @@ struct Fill {
   bool operator==(const Fill&) const = default;
 };
 
+// Of one order's buffers together. 2^33 float32 elements are 32 GiB: filling and checking more looks
+// like a worker that hangs.
+inline constexpr std::int64_t kMostElements = std::int64_t{1} << 33;
+
 struct Buffer {
   std::string name;  // "A"; also the reference function's suffix: reference_C
   DType dtype = DType::kF32;

@@ -8,9 +8,6 @@
 namespace pawl {
 namespace {
 
-// 2^33 float32 elements are 32 GiB: filling and checking more looks like a worker that hangs.
-constexpr std::uint64_t kMostElements = std::uint64_t{1} << 33;
-
 // Input sets of an order (worker/device/host/input_sets.h): two timed ones, the hidden one, and the
 // sibling of the first. Each is kept with what the outputs must then be, in float64.
 constexpr double kInputSets = 4;
@@ -60,9 +57,12 @@ Status CheckTrack(const Job& job, const Job::Entry& entry, const ProspectiveDevi
     const std::string where = place + ": track '" + spec.label + "': ";
     auto operation = lookup(spec.operation);
     if (!operation) return operation.error();
+    // Before a start or a launch is judged at a shape that is taken on no device.
+    const auto buffers = BuffersAt(**operation, spec.shape);
+    if (!buffers) return Error{where + buffers.error().message};
     auto workshop = MakeWorkshop(spec, *operation);
     if (!workshop) return Error{where + workshop.error().message};
-    if (Status sizes = CheckSizes(workshop->base.buffers, device); !sizes) {
+    if (Status sizes = CheckSizes(*buffers, device); !sizes) {
       return Error{where + sizes.error().message};
     }
     if (Status sent = CheckOrder(*workshop, spec); !sent) {
@@ -110,15 +110,8 @@ Status CheckAnywhere(const Job& job, const Job::Entry& entry, const OperationLoo
 Status CheckSizes(const std::vector<Buffer>& buffers, const ProspectiveDevice& device) {
   double needed = 0;
   for (const Buffer& buffer : buffers) {
-    double elements = 1;
-    for (const std::int64_t extent : buffer.extents) elements *= static_cast<double>(extent);
-    const double bytes = elements * (buffer.dtype == DType::kF64 ? 8 : 4);
-    if (elements > static_cast<double>(kMostElements)) {
-      char count[64];
-      std::snprintf(count, sizeof count, "%.0f", elements);
-      return Error{"tensor " + buffer.name + " has " + count + " elements at this shape (" +
-                   Size(bytes) + "); at most " + std::to_string(kMostElements) + " are taken"};
-    }
+    const auto elements = static_cast<double>(buffer.Elements());
+    const double bytes = elements * static_cast<double>(SizeOf(buffer.dtype));
     const double kept = buffer.role == BufferRole::kOutput ? 8 * elements : bytes;
     needed += bytes + kInputSets * kept;
   }

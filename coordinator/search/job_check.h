@@ -22,8 +22,7 @@ struct ProspectiveDevice {
 // A replay before it is opened: it may serve any backend and instrument.
 ProspectiveDevice ProspectiveReplay(const std::string& file);
 
-// Whether tensors of these sizes, with all that a check of them needs, are taken and fit the
-// device.
+// Whether tensors of these sizes, with all that a check of them needs, fit the device.
 Status CheckSizes(const std::vector<Buffer>& buffers, const ProspectiveDevice& device);
 
 // Holds every track against its package and each device that it would be measured on. `devices`

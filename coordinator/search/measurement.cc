@@ -5,7 +5,6 @@
 
 #include "coordinator/search/answers.h"
 #include "coordinator/search/binding.h"
-#include "coordinator/search/job_check.h"
 #include "kernels/space.h"
 
 namespace pawl {
@@ -95,10 +94,8 @@ Result<Measurement> MeasurementOf(const Manifest& manifest,
   auto shape = CheckShape(package, manifest.shape, place);
   if (!shape) return shape.error();
   measurement.shape = *std::move(shape);
-  auto buffers = BuffersAt(package, measurement.shape);
-  if (!buffers) return Error{place.file + ": " + buffers.error().message};
-  if (Status fits = CheckSizes(*buffers, ProspectiveDevice{}); !fits) {
-    return Error{place.file + ": " + fits.error().message};
+  if (auto buffers = BuffersAt(package, measurement.shape); !buffers) {
+    return Error{place.file + ": " + buffers.error().message};
   }
   if (manifest.configuration) {
     if (Status set = SetConfiguration(manifest, *backend, measurement); !set) return set.error();

@@ -43,6 +43,27 @@ TEST(BadInput, AShapeThatFitsNowhereIsRefusedWithTheBytes) {
 }
 
 TEST(BadInput, AMisspeltKeyNamesTheNearest) {
+TEST(BadInput, AShapeOfMoreElementsThanAnOrderMayHaveIsRefusedWhereItStands) {
+  TempFolder folder;
+  for (const char* backend : {"host", "cuda"}) {
+    const std::string job = "operation = \"matmul\"\nbackend = \"" + std::string(backend) +
+                            "\"\nshape = { m = 1000000, n = 1000000, k = 1000000 }\n";
+    const auto refusal = [](const std::string& place) {
+      return AllOf(HasSubstr(place + ":3: "), HasSubstr("tensor A has 1000000000000 elements"),
+                   HasSubstr("at most 8589934592 are taken"));
+    };
+    WriteFile(folder / "m.toml", job);
+    ExpectOneLine(Pawl({"measure", folder / "m.toml"}), 2, refusal("m.toml"));
+    WriteFile(folder / "job.toml", job + "structure = \"" +
+                                       (backend[0] == 'h' ? "blocked" : "tiled") +
+                                       "\"\n[budget]\ngenerations = 1\n");
+    ExpectOneLine(
+        Pawl({"run", folder / "job.toml", "--workers", "0", "--ledger", folder / "ledger"}), 2,
+        refusal("job.toml"));
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder / "ledger"));
+}
+
   TempFolder folder;
   WriteFile(folder / "job.toml", GemmJob(5) + "generatons = 3\n");
   ExpectOneLine(Pawl({"run", folder / "job.toml", "--ledger", folder / "ledger"}), 2,

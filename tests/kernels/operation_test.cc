@@ -288,8 +288,23 @@ TEST(Shape, RefusesBuffersThatCannotBe) {
   const Operation operation = Loaded(files);
   EXPECT_THAT(MessageOf(BuffersAt(operation, {{"rows", 8}, {"width", 64}})),
               HasSubstr("saxpy/operation.toml: tensor X has the extent 'rows - 8' = 0"));
-  EXPECT_THAT(MessageOf(BuffersAt(operation, {{"rows", 1 << 30}, {"width", 1 << 30}})),
-              HasSubstr("at most 2^53 elements"));
+}
+
+TEST(Shape, RefusesMoreElementsThanAnOrderMayHave) {
+  const Operation operation = Loaded(SamplePackage());
+  const auto at = [&](std::int64_t rows, std::int64_t width) {
+    return MessageOf(BuffersAt(operation, {{"rows", rows}, {"width", width}}));
+  };
+  const std::int64_t half = std::int64_t{1} << 16;
+  EXPECT_EQ(at(half, half), "no error");
+  EXPECT_EQ(at(half, half + 1),
+            "the tensors together have 8590065664 elements at this shape (34.4 GB), the largest is "
+            "X; at most 8589934592 are taken");
+  EXPECT_EQ(at(1'000'000, 1'000'000),
+            "tensor X has 1000000000000 elements at this shape (4000.0 GB); at most 8589934592 are "
+            "taken");
+  EXPECT_THAT(at(std::int64_t{1} << 40, std::int64_t{1} << 40),
+              HasSubstr("tensor X has 1208925819614629174706176 elements"));
 }
 
 TEST(Committed, IsTheFirstThatCoversTheShape) {

@@ -61,6 +61,12 @@ TEST(JobCheck, RefusesTensorsThatDoNotFitWithTheBytes) {
 }
 
 TEST(JobCheck, ABackendThatIsThereMustBeRightAndOneThatIsNotNeedNotBe) {
+  EXPECT_THAT(Check(Matmul("60000"), {Host()}),
+              AllOf(StartsWith("unit.toml:2: "), HasSubstr("together have 10800000000 elements"),
+                    HasSubstr("8589934592")));
+  EXPECT_THAT(Check(Matmul("1000001"), {Host()}),
+              AllOf(StartsWith("unit.toml:2: "), HasSubstr("tensor A has 1000002000001 elements")))
+      << "before the start is found not to divide it";
   const std::string job = Matmul("512", "[cuda]\nstructure = \"nothing\"\n");
   EXPECT_THAT(Check(job, {Host()}), IsEmpty());
   EXPECT_THAT(Check(job, {}), IsEmpty()) << "the host can run it";
