@@ -74,6 +74,16 @@ Result<Configuration> ConfigurationFrom(const Structure& structure,
 
 Result<const Structure*> StructureOf(const std::string& name, const Operation& operation,
                                      const Backend& backend, const std::string& place) {
+  if (backend.structures.empty()) {
+    std::string others;
+    for (const Backend& other : operation.backends) {
+      if (!other.structures.empty()) others += (others.empty() ? "" : ", ") + other.name;
+    }
+    return Error{place + ": operation " + operation.name + " has no structure for backend " +
+                 backend.name +
+                 (others.empty() ? ", nor for another: only its committed kernels can be measured"
+                                 : " (it has some for " + others + "); name another backend")};
+  }
   if (!name.empty()) {
     const Structure* named = operation.FindStructure(backend.name, name);
     if (named != nullptr) return named;
@@ -203,6 +213,10 @@ Result<Bound> BindJob(const Job& job, const DeviceFacts& facts, const OperationL
     if (found == nullptr) {
       bound.reasons.push_back(request.operation_place + ": operation " + request.operation +
                               " has no backend " + backend);
+      continue;
+    }
+    if (found->structures.empty() && entry.base.backend == "best") {
+      bound.reasons.push_back(StructureOf("", **operation, *found, request.place).error().message);
       continue;
     }
     auto spec = Bind(job, request, backend, facts, **operation);
