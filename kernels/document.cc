@@ -17,11 +17,16 @@ constexpr void Assert(bool condition) {
 #pragma pop_macro("NDEBUG")
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <utility>
+
+#include "schema/file_kind.h"
 
 namespace pawl {
 namespace {
@@ -36,13 +41,20 @@ std::string Number(double value) {
   return text.str();
 }
 
+// With all its digits, and never like an integer's: one may be wanted.
+std::string Float(double value) {
+  char digits[32];
+  const std::string text(digits, std::to_chars(digits, std::end(digits), value).ptr);
+  return text.find_first_not_of("-0123456789") == std::string::npos ? text + ".0" : text;
+}
+
 }  // namespace
 
 std::string Describe(const Node& node) {
   struct Visitor {
     std::string operator()(bool flag) const { return flag ? "true" : "false"; }
     std::string operator()(std::int64_t number) const { return std::to_string(number); }
-    std::string operator()(double number) const { return Number(number); }
+    std::string operator()(double number) const { return Float(number); }
     std::string operator()(const std::string& text) const {
       return "'" + OneLine(text.size() > 60 ? text.substr(0, 60) + "..." : text) + "'";
     }
@@ -357,6 +369,44 @@ Status Table::Finish() const {
 
 namespace {
 
+// The bytes of the character that begins at `at`; 0: it is no UTF-8 (Unicode's table 3-7).
+std::size_t CharacterBytes(std::string_view text, std::size_t at) {
+  const auto byte = [&](std::size_t i) {
+    return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0u;
+  };
+  const unsigned first = byte(0);
+  if (first < 0x80) return 1;
+  const std::size_t size = first < 0xc2   ? 0
+                           : first < 0xe0 ? 2
+                           : first < 0xf0 ? 3
+                           : first < 0xf5 ? 4
+                                          : 0;
+  for (std::size_t i = 1; i < size; ++i) {
+    if (byte(i) < 0x80 || byte(i) > 0xbf) return 0;
+  }
+  const unsigned second = byte(1);
+  const bool longer_than_needed =
+      (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
+  const bool surrogate = first == 0xed && second > 0x9f;
+  const bool past_the_last = first == 0xf4 && second > 0x8f;
+  return longer_than_needed || surrogate || past_the_last ? 0 : size;
+}
+
+Status CheckUtf8(std::string_view text, const std::string& file) {
+  int line = 1;
+  std::size_t size = 0;
+  for (std::size_t at = 0; at < text.size(); at += size) {
+    if (text[at] == '\n') ++line;
+    size = CharacterBytes(text, at);
+    if (size > 0) continue;
+    char byte[8];
+    std::snprintf(byte, sizeof byte, "0x%02x", static_cast<unsigned char>(text[at]));
+    return Error{Place{file, line}.Text() + ": byte " + byte +
+                 " is no UTF-8; save the file as UTF-8"};
+  }
+  return {};
+}
+
 // The line of the first byte outside comments and strings that is not ASCII, from 1; 0: none. TOML
 // has no place for one, and toml++ 3.3 runs into __builtin_unreachable on most of them
 // (is_non_ascii_horizontal_whitespace), so they must not reach it.
@@ -398,6 +448,7 @@ Result<std::shared_ptr<Table>> ParseToml(std::string_view text, const std::strin
   if (text.substr(0, kByteOrderMark.size()) == kByteOrderMark) {
     text.remove_prefix(kByteOrderMark.size());
   }
+  if (Status utf8 = CheckUtf8(text, file); !utf8) return utf8.error();
   if (const int line = LineOfStrayUnicode(text)) {
     return Error{Place{file, line}.Text() +
                  ": a letter that is not ASCII outside quotes; keys and values are "
@@ -424,10 +475,10 @@ Result<std::shared_ptr<Table>> ReadToml(const std::string& path) {
 }
 
 Result<std::string> ReadText(const std::string& path) {
+  const std::optional<std::string> there = WhatIsAt(path);
+  if (!there) return Error{path + ": no such file"};
+  if (*there != kAFile) return Error{path + ": is " + *there + "; a file is wanted"};
   std::error_code failed;
-  const std::filesystem::file_status status = std::filesystem::status(path, failed);
-  if (!std::filesystem::exists(status)) return Error{path + ": no such file"};
-  if (!std::filesystem::is_regular_file(status)) return Error{path + ": not a file"};
   const std::uintmax_t size = std::filesystem::file_size(path, failed);
   if (failed) return Error{path + ": " + failed.message()};
   if (size == 0) return Error{path + ": is empty"};

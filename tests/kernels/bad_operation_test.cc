@@ -89,7 +89,7 @@ const std::vector<Mistake>& Mistakes() {
        "kind = \"uniform\", low = 0, high = \"rows\"",
        "saxpy/operation.toml:12: high is 'rows'; a number from -1e+06 to 1e+06 is wanted"},
       {kOp, "stddev = 1.0", "stddev = -1.0",
-       "saxpy/operation.toml:12: stddev is -1; a number from 0 to 1e+06 is wanted"},
+       "saxpy/operation.toml:12: stddev is -1.0; a number from 0 to 1e+06 is wanted"},
       {kOp, "stddev = 1.0", "sdev = 1.0", "saxpy/operation.toml:12: key 'stddev' is missing"},
       {kOp, "mean = 0.0, stddev", "median = 0.0, mean = 0.0, stddev",
        "saxpy/operation.toml:12: unknown key 'median'; nearest is 'mean'"},

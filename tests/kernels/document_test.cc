@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstdio>
 #include <fstream>
@@ -152,11 +153,47 @@ TEST(Document, NamesAFileThatCannotBeRead) {
   const std::string empty = testing::TempDir() + "empty.toml";
   std::ofstream(empty).close();
   EXPECT_EQ(MessageOf(ReadToml(empty)), empty + ": is empty");
-  EXPECT_EQ(MessageOf(ReadToml("/tmp")), "/tmp: not a file");
+  EXPECT_EQ(MessageOf(ReadToml("/tmp")), "/tmp: is a folder; a file is wanted");
   const std::string path = testing::TempDir() + "/pawl_document_test.toml";
   std::ofstream(path) << "a = 1\n";
   EXPECT_TRUE(ReadToml(path));
   std::remove(path.c_str());
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  EXPECT_EQ(MessageOf(ReadToml(path)), path + ": is a FIFO; a file is wanted");
+  std::remove(path.c_str());
+}
+
+TEST(Document, PlacesAByteThatIsNoUtf8) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"a = 'mat\xffmul'", "f.toml:1: byte 0xff "},
+      {"# \xc3(\na = 1", "f.toml:1: byte 0xc3 "},
+      {"a = 1\nb = 'm\xc3'", "f.toml:2: byte 0xc3 "},
+      {"a = 1\n\n# cut off \xe2\x82", "f.toml:3: byte 0xe2 "},
+      {"'\xed\xa0\x80' = 1", "f.toml:1: byte 0xed "},      // a surrogate
+      {"a = '\xc0\x80'", "f.toml:1: byte 0xc0 "},          // longer than needed
+      {"a = '\xe0\x80\x80'", "f.toml:1: byte 0xe0 "},      // the same
+      {"a = '\xf4\x90\x80\x80'", "f.toml:1: byte 0xf4 "},  // past the last
+      {"\xff\xfe=", "f.toml:1: byte 0xff "},               // UTF-16
+      {"\x80 = 1", "f.toml:1: byte 0x80 "},
+  };
+  for (const auto& [text, start] : cases) {
+    EXPECT_EQ(MessageOf(ParseToml(text, "f.toml")),
+              std::string(start) + "is no UTF-8; save the file as UTF-8");
+  }
+  EXPECT_TRUE(ParseToml("a = '\xf0\x9f\xa6\x80 \xe2\x82\xac \xc3\xa9 \xf4\x8f\xbf\xbf'", "f.toml"));
+}
+
+TEST(Document, AFloatIsNeverShownLikeAnInteger) {
+  const auto table = Parsed("a = 1000.0\nb = 1e3\nc = -0.1\nd = 1e300\ne = inf\n");
+  const auto seen = [&](const char* key) {
+    const std::string message = MessageOf(table->Integer(key, 1, 9));
+    return message.substr(0, message.find(';'));
+  };
+  EXPECT_EQ(seen("a"), "job.toml:1: a is 1000.0");
+  EXPECT_EQ(seen("b"), "job.toml:2: b is 1000.0");
+  EXPECT_EQ(seen("c"), "job.toml:3: c is -0.1");
+  EXPECT_EQ(seen("d"), "job.toml:4: d is 1e+300");
+  EXPECT_EQ(seen("e"), "job.toml:5: e is inf");
 }
 
 TEST(Document, ReadsKnobValues) {
