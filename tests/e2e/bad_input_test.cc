@@ -174,7 +174,7 @@ TEST(BadInput, ASecondCoordinatorIsRefused) {
   Process first({Program("pawl"), "run", folder / "job.toml", "--workers", "0", "--ledger",
                  folder / "ledger"},
                 "", {"PAWL_KERNELS=" + Source("kernels")});
-  ASSERT_TRUE(first.ReadLine(20'000).has_value()) << "the first opens its ledger before it prints";
+  ASSERT_TRUE(first.ReadLine(60'000).has_value()) << "the first opens its ledger before it prints";
   ExpectOneLine(Pawl({"run", folder / "job.toml", "--ledger", folder / "ledger"}), 3,
                 AllOf(HasSubstr("ledger"), HasSubstr(std::to_string(first.pid()))));
 }

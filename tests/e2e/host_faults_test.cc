@@ -18,7 +18,7 @@ TEST(HostFaults, EachIsRejectedWithItsReasonAndTheNextGenerationIsUnharmed) {
             "devices = [\"host\"]\ninstrument = \"wall_time\"\nwarmup = 1\niterations = 5\n"
             "[policy]\nname = \"field_note\"\ncontrol_tolerance = 100\n"
             "[proposer]\nname = \"exhaustive\"\n[budget]\ngenerations = 40\n"
-            "[deadlines]\nbuild_ms = 60000\ncheck_ms = 2000\nrun_ms = 2000\n");
+            "[deadlines]\nbuild_ms = 60000\ncheck_ms = 8000\nrun_ms = 8000\n");
   const Finished run = RunToEnd({Program("pawl"), "run", folder / "planted.toml", "--ledger",
                                  folder / "ledger", "--kernels", Source("tests/data/packages")},
                                 200'000);

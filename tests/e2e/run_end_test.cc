@@ -44,7 +44,7 @@ TEST(RunEnd, AWorkerThatIsSentAwayByAnySignalIsStartedAgainAndNothingIsLost) {
           << "before signal " << signal << ": " << ReadFile(folder / "stderr");
     }
     std::vector<pid_t> workers;
-    ASSERT_TRUE(WaitFor([&] { return !(workers = WorkersOf(run.pid())).empty(); }, 20'000));
+    ASSERT_TRUE(WaitFor([&] { return !(workers = WorkersOf(run.pid())).empty(); }, 60'000));
     ::kill(workers.front(), signal);
   }
   while (run.ReadLine(60'000)) {

@@ -61,7 +61,7 @@ class LinkTest : public ::testing::Test {
 
   // Waits on the link's descriptor, as the agent's loop does, until `done`.
   static bool WaitFor(Link& link, const std::function<bool()>& done) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(50);
     while (!done()) {
       if (std::chrono::steady_clock::now() > end) return false;
       if (link.Ready()) continue;
@@ -124,7 +124,7 @@ TEST_F(LinkTest, DropsNothingOnceAConnectionWasCounted) {
   for (int run = 0; run < 5; ++run) {
     const auto link = Connect(endpoint_);
     Router router(endpoint_);
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(50);
     while (link->Connections() == 0) {
       ASSERT_LT(std::chrono::steady_clock::now(), end);
       (void)link->Send(Ready{1});

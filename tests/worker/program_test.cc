@@ -30,7 +30,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr int kWaitMs = 30'000;
+constexpr int kWaitMs = 50'000;
 const LedgerId kLedger("0123456789abcdef0123456789abcdef");
 
 std::string ReadFile(const std::string& path) {
