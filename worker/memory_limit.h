@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <string>
 
 namespace pawl {
 
@@ -19,11 +20,15 @@ inline constexpr bool kLimitMemory =
 inline constexpr bool kLimitMemory = true;
 #endif
 
-// Three quarters of this machine's memory, in bytes.
-inline std::uint64_t MostOfTheMemory() {
-  return static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
-         static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) / 4 * 3;
-}
+// The least that a process's cgroups and those above them let it take, in bytes; UINT64_MAX: no
+// limit. `cgroups` is /proc/PID/cgroup, of cgroup v2, v1 or both; `root` where they are mounted.
+std::uint64_t CgroupMemory(const std::string& cgroups, const std::string& root);
+
+// Of this machine or of our cgroup, whichever is less, in bytes.
+std::uint64_t MemoryBytes();
+
+// Three quarters of it.
+inline std::uint64_t MostOfTheMemory() { return MemoryBytes() / 4 * 3; }
 
 inline void LimitMemory(std::uint64_t bytes) {
   const rlimit memory{bytes, bytes};

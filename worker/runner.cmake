@@ -1,7 +1,7 @@
 # The seam to devices, the host device, and the child process that owns one.
 
 pawl_library(pawl_host_device
-  SOURCES object_cache.cc device/compare.cc device/fill.cc device/generated_text.cc device/order_rules.cc
+  SOURCES memory_limit.cc object_cache.cc device/compare.cc device/fill.cc device/generated_text.cc device/order_rules.cc
     device/host/ahead.cc device/host/bench.cc
     device/host/clock.cc device/host/compiler.cc device/host/guarded.cc device/host/host_device.cc
     device/host/input_sets.cc device/host/machine.cc device/host/module.cc device/host/subprocess.cc

@@ -5,13 +5,14 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <limits>
 #include <utility>
 
-#include "worker/device/compare.h"
 #include "tests/support/least_time.h"
 #include "tests/support/places.h"
+#include "worker/device/compare.h"
 #include "worker/device/fill.h"
 #include "worker/device/host/clock.h"
 #include "worker/device/host/compiler.h"
@@ -19,6 +20,7 @@
 #include "worker/device/host/machine.h"
 #include "worker/device/host/thunk.h"
 #include "worker/device/median.h"
+#include "worker/memory_limit.h"
 
 namespace pawl {
 namespace {
@@ -420,6 +422,48 @@ TEST(Machine, IsOneThatHasCoresAndCaches) {
   EXPECT_EQ(one.cores, std::vector<int>{machine.cores.back()});
   EXPECT_EQ(one.usable_cores, 1u);
   EXPECT_TRUE(ReadMachine({100'000}).cores.empty());
+}
+
+TEST(MemoryLimit, IsTheLeastOfTheCgroupAndThoseAboveIt) {
+  const test::TempFolder root;
+  const auto limit = [&](const std::string& file, const std::string& text) {
+    std::filesystem::create_directories(std::filesystem::path(root / file).parent_path());
+    test::WriteFile(root / file, text);
+  };
+  const auto of = [&](const std::string& cgroups) { return CgroupMemory(cgroups, root.path()); };
+  EXPECT_EQ(of("0::/\n"), UINT64_MAX) << "a machine's own root has no such file";
+  EXPECT_EQ(of(""), UINT64_MAX);
+  EXPECT_EQ(of("no cgroup\n"), UINT64_MAX);
+  limit("a.slice/b.scope/memory.max", "max\n");
+  EXPECT_EQ(of("0::/a.slice/b.scope\n"), UINT64_MAX);
+  limit("a.slice/memory.max", "8589934592\n");
+  EXPECT_EQ(of("0::/a.slice/b.scope\n"), 8'589'934'592U) << "of the one above";
+  limit("a.slice/b.scope/memory.max", "4294967296\n");
+  EXPECT_EQ(of("0::/a.slice/b.scope\n"), 4'294'967'296U);
+  EXPECT_EQ(of("0::/a.slice\n"), 8'589'934'592U) << "what is below is not ours";
+  EXPECT_EQ(of("0::/a.slice/b.scope/gone\n"), 4'294'967'296U);
+  limit("memory.max", "1073741824\n");
+  EXPECT_EQ(of("0::/\n"), 1'073'741'824U) << "a container sees its own cgroup as the root";
+  EXPECT_EQ(of("0::/../other\n"), 1'073'741'824U);
+}
+
+TEST(MemoryLimit, OfCgroupV1IsThatOfTheMemoryController) {
+  const test::TempFolder root;
+  const auto of = [&](const std::string& cgroups) { return CgroupMemory(cgroups, root.path()); };
+  std::filesystem::create_directories(root / "memory/docker/c0ffee");
+  test::WriteFile(root / "memory/memory.limit_in_bytes", "9223372036854771712\n");
+  test::WriteFile(root / "memory/docker/c0ffee/memory.limit_in_bytes", "2147483648\n");
+  const std::string own = "3:cpu,cpuacct:/docker/c0ffee\n2:memory:/docker/c0ffee\n0::/\n";
+  EXPECT_EQ(of(own), 2'147'483'648U);
+  EXPECT_EQ(of("2:memory:/elsewhere\n"), 9'223'372'036'854'771'712U) << "its word for no limit";
+  EXPECT_EQ(of("3:cpu,cpuacct:/docker/c0ffee\n"), UINT64_MAX);
+}
+
+TEST(MemoryLimit, OfThisProcessIsNoMoreThanTheMachineHas) {
+  EXPECT_GT(MemoryBytes(), 0U);
+  EXPECT_LE(MemoryBytes(), static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                               static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)));
+  EXPECT_EQ(ReadMachine({}).memory_bytes, MemoryBytes());
 }
 
 TEST(Clock, GoesForwardAndHasAPlausibleFrequency) {

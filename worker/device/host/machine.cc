@@ -16,6 +16,8 @@
 #include <sstream>
 #include <thread>
 
+#include "worker/memory_limit.h"
+
 namespace pawl {
 namespace {
 
@@ -53,14 +55,6 @@ std::uint32_t QuotaCores() {
   double quota = 0, period = 0;
   if (!(text >> quota >> period) || period <= 0) return UINT32_MAX;
   return std::max(1u, static_cast<std::uint32_t>(std::ceil(quota / period)));
-}
-
-std::uint64_t MemoryBytes() {
-  const std::uint64_t machine = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
-                                static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  const std::uint64_t container =
-      std::strtoull(FirstLineOf("/sys/fs/cgroup/memory.max").c_str(), nullptr, 10);
-  return container > 0 ? std::min(machine, container) : machine;
 }
 
 void Replace(std::string& text, const std::string& from, const std::string& to) {
