@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "kernels/document.h"
+#include "schema/file_kind.h"
 
 namespace pawl {
 namespace {
@@ -126,8 +127,11 @@ Result<TrackId> FindTrack(const std::map<TrackId, Track>& tracks, const std::str
 
 Result<std::string> FindKernels(const std::string& given) {
   if (!given.empty()) {
-    if (fs::is_directory(given)) return given;
-    return Error{"no folder '" + given + "' of operation packages (--kernels)"};
+    const std::optional<std::string> there = WhatIsAt(given);
+    if (there == kAFolder) return given;
+    if (!there) return Error{"no folder '" + given + "' of operation packages (--kernels)"};
+    return Error{"--kernels: '" + given + "' is " + *there +
+                 "; a folder of operation packages is wanted"};
   }
   if (const char* from_environment = std::getenv("PAWL_KERNELS");
       from_environment != nullptr && *from_environment != '\0') {

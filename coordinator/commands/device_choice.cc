@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "schema/file_kind.h"
+
 namespace pawl {
 namespace {
 
@@ -13,13 +15,13 @@ constexpr std::string_view kReplay = "replay:";
 Status CheckReplay(const std::string& name) {
   const std::string file = name.substr(kReplay.size());
   const std::string path = file.substr(0, file.find('?'));
+  const std::optional<std::string> there = WhatIsAt(path);
   std::error_code error;
-  const auto status = std::filesystem::status(path, error);
   std::string problem;
-  if (!std::filesystem::exists(status)) {
+  if (!there) {
     problem = "no such file";
-  } else if (!std::filesystem::is_regular_file(status)) {
-    problem = "not a file";
+  } else if (*there != kAFile) {
+    problem = "is " + *there + "; a recording's file is wanted";
   } else if (std::filesystem::file_size(path, error) == 0) {
     problem = "is empty";
   }

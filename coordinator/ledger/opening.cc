@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "coordinator/ledger/wal_order.h"
+#include "schema/file_kind.h"
 
 namespace pawl {
 namespace {
@@ -46,7 +47,15 @@ Result<Look> LookAt(const Store::Place& place) {
   look.witness = *std::move(witness);
   std::vector<std::string> names;
   const rocksdb::Status status = place.env->GetChildren(place.folder, &names);
-  if (status.IsNotFound()) return look;
+  if (status.IsNotFound()) {
+    // The same is said of what is no folder, or none of ours to read.
+    if (!place.env->FileExists(place.folder).ok()) return look;
+    const std::string there = WhatIsAt(place.folder).value_or(kAFile);
+    if (there == kAFolder) {
+      return Error{Where(place) + "the folder cannot be read; name one that can", Advice::kReject};
+    }
+    return Error{Where(place) + "is " + there + "; name a folder", Advice::kReject};
+  }
   if (!status.ok()) {
     return Error{Where(place) + Text(status) + "; name a folder that can be read", Advice::kReject};
   }

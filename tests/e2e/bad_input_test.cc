@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 
@@ -42,7 +43,6 @@ TEST(BadInput, AShapeThatFitsNowhereIsRefusedWithTheBytes) {
   EXPECT_FALSE(std::filesystem::exists(folder / "ledger"));
 }
 
-TEST(BadInput, AMisspeltKeyNamesTheNearest) {
 TEST(BadInput, AShapeOfMoreElementsThanAnOrderMayHaveIsRefusedWhereItStands) {
   TempFolder folder;
   for (const char* backend : {"host", "cuda"}) {
@@ -64,6 +64,7 @@ TEST(BadInput, AShapeOfMoreElementsThanAnOrderMayHaveIsRefusedWhereItStands) {
   EXPECT_FALSE(std::filesystem::exists(folder / "ledger"));
 }
 
+TEST(BadInput, AMisspeltKeyNamesTheNearest) {
   TempFolder folder;
   WriteFile(folder / "job.toml", GemmJob(5) + "generatons = 3\n");
   ExpectOneLine(Pawl({"run", folder / "job.toml", "--ledger", folder / "ledger"}), 2,
@@ -138,6 +139,26 @@ TEST(BadInput, UnreadableReplayDataNamesTheFile) {
                       folder / "absent", "--device", "replay:" + (folder / "empty.json")}),
                 3, AllOf(HasSubstr("empty.json"), HasSubstr("is empty")));
   EXPECT_FALSE(std::filesystem::exists(folder / "absent"));
+}
+
+TEST(BadInput, WhatStandsInThePlaceOfAFileIsNamedAndHoldsNobodyUp) {
+  TempFolder folder;
+  const std::string fifo = folder / "fifo";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  const std::string job = Source("jobs/replay/matmul_rtx4090.toml");
+  const std::string ledger = folder / "ledger";
+  for (const auto& [path, what] :
+       {std::pair{fifo, "is a FIFO"}, std::pair{folder.path(), "is a folder"}}) {
+    ExpectOneLine(Pawl({"run", path, "--ledger", ledger}), 2, HasSubstr(path + ": " + what));
+    ExpectOneLine(Pawl({"measure", path}), 2, HasSubstr(path + ": " + what));
+    ExpectOneLine(Pawl({"run", job, "--ledger", ledger, "--device", "replay:" + path}), 3,
+                  HasSubstr(path + ": " + what));
+  }
+  ExpectOneLine(Pawl({"run", job, "--ledger", ledger, "--kernels", fifo}), 3,
+                AllOf(HasSubstr("--kernels"), HasSubstr("is a FIFO")));
+  ExpectOneLine(Pawl({"status", "--ledger", fifo}), 3, HasSubstr(fifo + ": is a FIFO"));
+  ExpectOneLine(Pawl({"run", job, "--ledger", fifo}), 3, HasSubstr(fifo + ": is a FIFO"));
+  EXPECT_FALSE(std::filesystem::exists(ledger));
 }
 
 TEST(BadInput, AnEmptyJobIsSaidToBeEmpty) {
