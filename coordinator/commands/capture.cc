@@ -166,11 +166,11 @@ int RunCapture(const CaptureOptions& options) {
   const auto captured = ReadCaptured(options, code);
   if (!captured) return Fail(captured.error().message, code);
   const TrackSpec& spec = captured->state.spec;
-  if (Status keepable = CheckKeepable(KeptIn(options, *captured)); !keepable) {
-    return Fail(keepable.error().message);
-  }
   const auto device = DeviceOfTrack(spec, options.device);
   if (!device) return Fail(device.error().message);
+  if (Status keepable = MakeKeepable(KeptIn(options, *captured)); !keepable) {
+    return Fail(keepable.error().message);
+  }
   auto session =
       ErrandSession::Open({*device, 1, captured->folder + "/worker", options.clocks.ForWorker()});
   if (!session) return Fail(session.error().message);

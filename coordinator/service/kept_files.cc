@@ -104,29 +104,18 @@ Result<std::vector<KeptFile>> ReadKept(const std::string& folder, const std::str
   return files;
 }
 
-Status CheckKeepable(const std::string& folder) {
-  // What is not there yet is made in the nearest folder that is.
+Status MakeKeepable(const std::string& folder) {
   std::error_code error;
-  fs::path nearest = fs::absolute(folder, error).lexically_normal();
-  while (!error && !fs::exists(fs::symlink_status(nearest, error)) && nearest.has_relative_path()) {
-    nearest = nearest.parent_path();
-    error.clear();
-  }
-  const std::string where = nearest.string();
-  if (!fs::is_directory(nearest, error)) {
-    return Error{"cannot keep files in " + folder + ": " + where + " is not a folder"};
-  }
-  if (::access(where.c_str(), W_OK | X_OK) != 0) {
-    return Error{"cannot keep files in " + folder + ": " + where + ": " + std::strerror(errno)};
-  }
-  return {};
+  fs::create_directories(folder, error);
+  if (error) return Error{"cannot make " + folder + ": " + error.message()};
+  if (::access(folder.c_str(), W_OK | X_OK) == 0) return {};
+  return Error{"cannot keep files in " + folder + ": " + std::strerror(errno)};
 }
 
 Result<std::string> Keep(const std::string& folder, const std::string& stem,
                          const std::string& ending, const std::string& text) {
+  if (Status made = MakeKeepable(folder); !made) return made.error();
   std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) return Error{"cannot make " + folder + ": " + error.message()};
   const auto names = Names(folder, stem, ending);
   if (!names) return names.error();
   std::uint64_t number = names->empty() ? 0 : NumberIn(names->back(), stem, ending);

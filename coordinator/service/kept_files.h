@@ -19,8 +19,9 @@ struct KeptFile {
 Result<std::vector<KeptFile>> ReadKept(const std::string& folder, const std::string& stem,
                                        const std::string& ending);
 
-// Whether Keep could write there, as far as that is to be seen without writing. Errors: why not.
-Status CheckKeepable(const std::string& folder);
+// Makes the folder where there is none, before what is to be kept in it is paid for. Errors: why
+// Keep could not write there.
+Status MakeKeepable(const std::string& folder);
 
 // Writes `text` as <folder>/<stem><number><ending> with the first number from 1 above all that are
 // there, synced before it has its name. Gives the name. Makes the folder where there is none.

@@ -90,23 +90,25 @@ TEST(KeptFiles, AFolderThatCannotBeMadeIsSaid) {
   EXPECT_THAT(KeptAs(temp / "file/captures", "one"), HasSubstr("cannot make"));
 }
 
-TEST(KeptFiles, WhetherTheyCouldBeIsSeenWithoutMakingAnything) {
+TEST(KeptFiles, TheFolderIsMadeBeforeThereIsSomethingToKeep) {
   TempFolder temp;
   test::WriteFile(temp / "file", "x");
   fs::create_symlink("nowhere", temp / "dangling");
   const auto why = [](const std::string& folder) {
-    const Status keepable = CheckKeepable(folder);
+    const Status keepable = MakeKeepable(folder);
     return keepable ? std::string() : keepable.error().message;
   };
   EXPECT_EQ(why(temp.path()), "");
   EXPECT_EQ(why(temp / "a/b/c/"), "");
-  EXPECT_FALSE(fs::exists(temp / "a"));
-  EXPECT_EQ(why("captures-of-nobody"), "");
+  EXPECT_TRUE(fs::is_directory(temp / "a/b/c"));
   for (const char* nothing : {"file", "file/captures", "dangling", "dangling/captures"}) {
-    EXPECT_THAT(why(temp / nothing), HasSubstr("is not a folder")) << nothing;
+    EXPECT_THAT(why(temp / nothing), HasSubstr("cannot make " + (temp / nothing))) << nothing;
   }
+  EXPECT_THAT(why("/proc/captures"), HasSubstr("cannot make /proc/captures"))
+      << "which whoever may write anywhere may not either";
   if (::geteuid() == 0) return;  // who may write anywhere
   fs::permissions(temp.path(), fs::perms::owner_read | fs::perms::owner_exec);
+  EXPECT_THAT(why(temp.path()), HasSubstr("Permission denied"));
   EXPECT_THAT(why(temp / "captures"), HasSubstr("Permission denied"));
   fs::permissions(temp.path(), fs::perms::owner_all);
 }
