@@ -98,11 +98,42 @@ Status ResolveNumbers(const std::vector<ListedDevice>& listed, Job& job) {
   return {};
 }
 
+// Whether a track's operation has something to build for a backend. A package that is not there is
+// said to be missing later, with the place.
+bool CanBuildFor(const Job::Entry& entry, const std::string& backend,
+                 const OperationLookup& lookup) {
+  const auto merged = entry.by_backend.find(backend);
+  const TrackRequest& request = merged == entry.by_backend.end() ? entry.base : merged->second;
+  const auto operation = lookup(request.operation);
+  if (!operation) return true;
+  const Backend* found = (*operation)->FindBackend(backend);
+  return found != nullptr &&
+         std::any_of(found->structures.begin(), found->structures.end(),
+                     [](const Structure& structure) { return !structure.source.empty(); });
+}
+
+// "best" of an operation that has kernels for one backend alone is that one, whatever else the
+// machine has. Gives where that was so.
+std::vector<std::string> ResolveBest(const OperationLookup& lookup, Job& job) {
+  std::vector<std::string> alone;
+  for (Job::Entry& entry : job.tracks) {
+    if (entry.base.backend != "best") continue;
+    const bool cuda = CanBuildFor(entry, "cuda", lookup);
+    const bool host = CanBuildFor(entry, "host", lookup);
+    if (cuda == host) continue;
+    entry.base.backend = cuda ? "cuda" : "host";
+    alone.push_back("operation " + entry.base.operation + " of track '" + entry.base.label +
+                    "' has kernels for " + entry.base.backend + " alone");
+  }
+  return alone;
+}
+
 }  // namespace
 
-Status TakeListed(const std::vector<ListedDevice>& listed, Job& job, PickedDevices& picked) {
+Status TakeListed(const std::vector<ListedDevice>& listed, const OperationLookup& lookup, Job& job,
+                  PickedDevices& picked) {
   if (Status resolved = ResolveNumbers(listed, job); !resolved) return resolved;
-  std::vector<std::string> problems;
+  std::vector<std::string> problems = ResolveBest(lookup, job);
   // The best backend that is there: a GPU before the host.
   for (const std::string backend : {"cuda", "host"}) {
     const auto matches = [&](const TrackRequest& track, const DeviceFacts& facts) {
@@ -141,7 +172,7 @@ Status TakeListed(const std::vector<ListedDevice>& listed, Job& job, PickedDevic
 }
 
 Result<PickedDevices> PickDevices(const std::vector<std::string>& named, std::uint32_t workers,
-                                  Job& job) {
+                                  const OperationLookup& lookup, Job& job) {
   if (!named.empty()) return TakeNamed(named, job);
   PickedDevices picked;
   bool any = false;
@@ -157,7 +188,7 @@ Result<PickedDevices> PickDevices(const std::vector<std::string>& named, std::ui
   if (!any || workers == 0) return picked;
   auto listed = ListWorkerDevices(WorkerProgram());
   if (!listed) return listed.error();
-  if (Status taken = TakeListed(*listed, job, picked); !taken) return taken.error();
+  if (Status taken = TakeListed(*listed, lookup, job, picked); !taken) return taken.error();
   return picked;
 }
 

@@ -29,18 +29,12 @@ struct RunOptions {
   bool json = false;
 };
 
-// Everything about the job that needs no worker; 0: go on.
-int CheckBeforehand(const RunOptions& options, const Job& job, const std::string& kernels,
-                    const PickedDevices& picked) {
-  if (!options.endpoint.empty()) {
-    if (Status checked = CheckEndpoint(options.endpoint, EndpointUse::kListen); !checked) {
-      return Fail("--listen: " + checked.error().message, kExitUsage);
-    }
-  }
-  std::map<std::string, std::shared_ptr<const Operation>> loaded;
-  const OperationLookup lookup =
-      [&](const std::string& name) -> Result<std::shared_ptr<const Operation>> {
-    auto& known = loaded[name];
+// Loads each package of a folder once.
+OperationLookup LookupIn(const std::string& kernels) {
+  using Loaded = std::map<std::string, std::shared_ptr<const Operation>>;
+  return [kernels, loaded = std::make_shared<Loaded>()](
+             const std::string& name) -> Result<std::shared_ptr<const Operation>> {
+    auto& known = (*loaded)[name];
     if (known == nullptr) {
       auto operation = LoadOperation(kernels + "/" + name);
       if (!operation) return operation.error();
@@ -48,6 +42,16 @@ int CheckBeforehand(const RunOptions& options, const Job& job, const std::string
     }
     return known;
   };
+}
+
+// Everything about the job that needs no worker; 0: go on.
+int CheckBeforehand(const RunOptions& options, const Job& job, const OperationLookup& lookup,
+                    const PickedDevices& picked) {
+  if (!options.endpoint.empty()) {
+    if (Status checked = CheckEndpoint(options.endpoint, EndpointUse::kListen); !checked) {
+      return Fail("--listen: " + checked.error().message, kExitUsage);
+    }
+  }
   auto reasons = CheckJob(job, picked.devices, lookup);
   if (!reasons) return Fail(reasons.error().message, kExitUsage);
   if (reasons->empty()) return kExitDone;
@@ -81,13 +85,14 @@ int Run(const RunOptions& options) {
   if (!job) return Fail(job.error().message, kExitUsage);
   auto kernels = FindKernels(options.kernels);
   if (!kernels) return Fail(kernels.error().message);
-  auto picked = PickDevices(options.devices, options.workers, *job);
+  const OperationLookup lookup = LookupIn(*kernels);
+  auto picked = PickDevices(options.devices, options.workers, lookup, *job);
   if (!picked) return Fail(picked.error().message);
   for (ProspectiveDevice& device : picked->devices) {
     // At how many MHz, and whether they can be, its worker knows once they are.
     if (options.clocks.pins() && device.facts.kind == "cuda") device.facts.pinned_mhz = 1;
   }
-  if (const int wrong = CheckBeforehand(options, *job, *kernels, *picked); wrong != kExitDone) {
+  if (const int wrong = CheckBeforehand(options, *job, lookup, *picked); wrong != kExitDone) {
     return wrong;
   }
 

@@ -13,6 +13,7 @@
 namespace pawl {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -46,14 +47,26 @@ std::string Track(const std::string& label, const std::string& more = "") {
   return "[[track]]\nlabel = \"" + label + "\"\n" + more;
 }
 
+// The shipped packages, "hosted" (matmul without its cuda kernels) and "noted" (without a source
+// for them).
+Result<std::shared_ptr<const Operation>> Lookup(const std::string& name) {
+  const bool altered = name == "hosted" || name == "noted";
+  auto loaded =
+      LoadOperation(test::SourceFolder() + "/kernels/" + (altered ? "matmul" : name.c_str()));
+  if (!loaded) return loaded.error();
+  for (Backend& backend : loaded->backends) {
+    if (backend.name != "cuda") continue;
+    if (name == "hosted") backend.structures.clear();
+    if (name == "noted") {
+      for (Structure& structure : backend.structures) structure.source.clear();
+    }
+  }
+  return std::shared_ptr<const Operation>(std::make_shared<Operation>(*std::move(loaded)));
+}
+
 // The tracks that a worker for this device would search.
 std::vector<std::string> SearchedOn(const ListedDevice& device, const Job& job) {
-  const auto bound = BindJob(job, device.facts, [](const std::string& name) {
-    auto loaded = LoadOperation(test::SourceFolder() + "/kernels/" + name);
-    CHECK(loaded, loaded.error().message);
-    return Result<std::shared_ptr<const Operation>>(
-        std::make_shared<const Operation>(*std::move(loaded)));
-  });
+  const auto bound = BindJob(job, device.facts, Lookup);
   CHECK(bound, bound.error().message);
   std::vector<std::string> labels;
   for (const TrackSpec& spec : bound->specs) labels.push_back(spec.label);
@@ -62,7 +75,7 @@ std::vector<std::string> SearchedOn(const ListedDevice& device, const Job& job) 
 
 std::vector<std::string> Taken(const std::vector<ListedDevice>& listed, Job& job) {
   PickedDevices picked;
-  const Status taken = TakeListed(listed, job, picked);
+  const Status taken = TakeListed(listed, Lookup, job, picked);
   if (!taken) return {taken.error().message};
   return picked.names;
 }
@@ -85,6 +98,28 @@ TEST(PickDevices, ATrackThatHasItsBestIsNotSearchedOnWhatAnotherBrings) {
   EXPECT_THAT(SearchedOn(kHost, job), ElementsAre("b"));
 }
 
+TEST(PickDevices, TheBestIsOneThatTheOperationHasKernelsFor) {
+  for (const char* name : {"hosted", "noted"}) {
+    const std::string operation = "operation = \"" + std::string(name) +
+                                  "\"\nshape = { m = 64, n = 64, k = 64 }\n"
+                                  "structure = \"blocked\"\n";
+    Job job = Parsed(Track("a", operation));
+    EXPECT_THAT(Taken({kHost, kGpu}, job), ElementsAre("host")) << name;
+    EXPECT_THAT(SearchedOn(kHost, job), ElementsAre("a")) << name;
+    job = Parsed(Track("a", operation) + Track("b"));
+    EXPECT_THAT(Taken({kHost, kGpu}, job), ElementsAre("cuda:0", "host")) << name;
+    EXPECT_THAT(SearchedOn(kGpu, job), ElementsAre("b")) << name;
+    EXPECT_THAT(SearchedOn(kHost, job), ElementsAre("a")) << name;
+    job = Parsed(Track("a", operation));
+    EXPECT_THAT(Taken({kGpu}, job),
+                ElementsAre(AllOf(HasSubstr("no device of this machine"),
+                                  HasSubstr("of track 'a' has kernels for host alone"))))
+        << name;
+  }
+  Job job = Parsed(Track("a", "operation = \"absent\"\nshape = { m = 64 }\n"));
+  EXPECT_THAT(Taken({kHost, kGpu}, job), ElementsAre("cuda:0")) << "which is said with its place";
+}
+
 TEST(PickDevices, TheBestOfTheDevicesThatATrackNamesIsItsBest) {
   Job job = Parsed(Track("a") + Track("b", "devices = [\"host\"]\n"));
   EXPECT_THAT(Taken({kHost, kGpu}, job), ElementsAre("cuda:0", "host"));
@@ -95,7 +130,7 @@ TEST(PickDevices, TheBestOfTheDevicesThatATrackNamesIsItsBest) {
 TEST(PickDevices, WhatAWorkerMayTakeOfTheMemoryIsWhatItSays) {
   Job job = Parsed(Track("a"));
   PickedDevices picked;
-  ASSERT_TRUE(TakeListed({kHost}, job, picked));
+  ASSERT_TRUE(TakeListed({kHost}, Lookup, job, picked));
   EXPECT_EQ(picked.devices.at(0).memory_bytes, std::uint64_t{3 << 20});
 }
 
