@@ -62,8 +62,8 @@ TEST(LastBlock, NeedsAFence) {
   Steps steps;
   steps.arriving = "";
   EXPECT_THAT(FoundIn(LastBlock(steps)),
-              AllOf(HasSubstr("one.cu:17: race on global memory: thread (31,0,0) of block (15,0,0) "
-                              "reads Y[31], which thread (31,0,0) of block (0,0,0) wrote"),
+              AllOf(HasSubstr("one.cu:17: race on global memory: thread (0,0,0) of block (15,0,0) "
+                              "reads Y[0], which thread (0,0,0) of block (0,0,0) wrote"),
                     HasSubstr(kUnordered)));
 }
 

@@ -145,8 +145,8 @@ TEST(Warps, AreOrderedByHalvesWhereTheMaskIsAHalf) {
   __syncwarp(lane < 16 ? 0xffffu : 0xffff0000u);
   y = tile[threadIdx.x ^ 1];
   if (lane < 16) tile[threadIdx.x + 16] = 0;)")),
-              HasSubstr("race on shared memory: thread (31,0,0) of block (0,0,0) writes tile in "
-                        "shared memory, byte 124 of 256 (word 31), which thread (15,0,0) of block "
+              HasSubstr("race on shared memory: thread (16,0,0) of block (0,0,0) writes tile in "
+                        "shared memory, byte 64 of 256 (word 16), which thread (0,0,0) of block "
                         "(0,0,0) wrote, with no barrier between"));
 }
 
@@ -155,14 +155,14 @@ TEST(Warps, RememberAllReadersOfAHalf) {
     return Kernel(R"(
   __shared__ float sum[4];
   float* const mine = &sum[threadIdx.x / 16];
-  if (lane % 16 == 0) *mine = x;
+  if (lane % 16 == 15) *mine = x;
   const unsigned half = lane < 16 ? 0xffffu : 0xffff0000u;
   __syncwarp(half);
   for (int round = 0; round < 2; ++round) {
     y += *mine;
     __syncwarp()" +
                   mask + R"();
-    if (lane % 16 == 0) *mine = x;
+    if (lane % 16 == 15) *mine = x;
     __syncwarp(half);
   }
   y = y > 1e30f ? y : x;)");

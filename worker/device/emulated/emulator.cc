@@ -116,24 +116,39 @@ void Emulator::State::Wait(Waiting status, PawlSite site) {
   while (self.status != Waiting::kReady) Yield();
 }
 
-// True: some lane has run.
-bool Emulator::State::RunWarp(Block& block, std::uint32_t warp) {
-  bool any = false;
-  for (bool again = true; again;) {
-    again = false;
-    const std::uint32_t first = warp * kLanes;
-    const std::uint32_t count = std::min(kLanes, threads - first);
-    for (std::uint32_t i = 0; i < count; ++i) {
+void Emulator::State::TakeTurn(Released its) {
+  released = its;
+  Yield();
+}
+
+// Until its lanes all wait or have left, or one lets more than the warp go on.
+Emulator::State::Released Emulator::State::RunWarp(Block& block, std::uint32_t warp) {
+  const std::uint32_t first = warp * kLanes;
+  const std::uint32_t count = std::min(kLanes, threads - first);
+  do {
+    for (std::uint32_t i = 0; i < count;) {
       Fiber& fiber = *block.fibers[first + (order.descending ? count - 1 - i : i)];
+      ++i;
       if (fiber.status != Waiting::kReady) continue;
+      released = Released::kNobody;
       Resume(fiber);
-      if (found) return false;
-      any = again = true;
+      if (found) return Released::kNobody;
+      if (released > Released::kWarp) return released;
+      if (released == Released::kWarp) i = 0;
     }
-    // Nobody else of the warp can go on.
-    if (!again) again = ReleaseActive(block, warp);
+  } while (ReleaseActive(block, warp));
+  return Released::kNobody;
+}
+
+// Until its threads all wait or have left, or one lets the cluster go on.
+Emulator::State::Released Emulator::State::RunBlock(Block& block) {
+  const std::uint32_t warps = (threads + kLanes - 1) / kLanes;
+  for (std::uint32_t w = 0; w < warps && !found;) {
+    const Released its = RunWarp(block, order.descending ? warps - 1 - w : w);
+    if (its == Released::kCluster) return its;
+    w = its == Released::kBlock ? 0 : w + 1;
   }
-  return any;
+  return Released::kNobody;
 }
 
 void Emulator::State::RunCluster(std::uint64_t number) {
@@ -159,15 +174,9 @@ void Emulator::State::RunCluster(std::uint64_t number) {
   }
   at_cluster_barrier = 0;
   watch.BeginCluster();
-  const std::uint32_t warps = (threads + kLanes - 1) / kLanes;
-  for (bool progress = true; progress && !found;) {
-    progress = false;
-    for (std::uint32_t i = 0; i < size; ++i) {
-      Block& block = blocks[order.descending ? size - 1 - i : i];
-      for (std::uint32_t w = 0; w < warps && !found; ++w) {
-        progress = RunWarp(block, order.descending ? warps - 1 - w : w) || progress;
-      }
-    }
+  for (std::uint32_t i = 0; i < size && !found;) {
+    const Released its = RunBlock(blocks[order.descending ? size - 1 - i : i]);
+    i = its == Released::kCluster ? 0 : i + 1;
   }
   if (!found) Diagnose();
 }

@@ -29,6 +29,8 @@ const char* WarpOperationName(int operation);  // as CUDA calls it
 
 struct Emulator::State {
   enum class Waiting : std::uint8_t { kReady, kAtBarrier, kInWarp, kAtClusterBarrier, kDone };
+  // Whom the thread that came last has let go on: the first in the launch's order is next.
+  enum class Released : std::uint8_t { kNobody, kWarp, kBlock, kCluster };
 
   struct Fiber {
     State* machine = nullptr;
@@ -80,6 +82,7 @@ struct Emulator::State {
 
   void* scheduler = nullptr;  // likewise
   Fiber* current = nullptr;
+  Released released = Released::kNobody;  // since `current` was resumed
   std::optional<Finding> found;
   bool exhausted = false;  // there was no memory to watch with
 
@@ -88,10 +91,13 @@ struct Emulator::State {
   void Resume(Fiber& fiber);
   void Yield();
   void Wait(Waiting status, PawlSite site);
+  // Of a thread that has let itself and others go on: it takes its turn among them.
+  void TakeTurn(Released its);
   static void Enter(boost::context::detail::transfer_t from);
 
   void RunCluster(std::uint64_t number);
-  bool RunWarp(Block& block, std::uint32_t warp);
+  Released RunBlock(Block& block);
+  Released RunWarp(Block& block, std::uint32_t warp);
   void Diagnose();
   std::string Where(const Fiber& fiber) const;
 

@@ -76,6 +76,7 @@ int Emulator::State::Barrier(int kind, int predicate, PawlSite site) {
     other->result = static_cast<std::uint64_t>(result);
   }
   watch.PassBarrier(self.rank);
+  TakeTurn(Released::kBlock);
   return result;
 }
 
@@ -98,7 +99,9 @@ std::uint64_t Emulator::State::Warp(int operation, std::uint32_t mask, std::uint
   self.site = site;
   self.status = Waiting::kInWarp;
   Block& block = blocks[self.rank];
-  if (!FinishWarp(block, warp, mask & Live(block, warp), operation)) {
+  if (FinishWarp(block, warp, mask & Live(block, warp), operation)) {
+    TakeTurn(Released::kWarp);
+  } else {
     Wait(Waiting::kInWarp, site);
   }
   return self.result;
@@ -111,7 +114,9 @@ void Emulator::State::EndLane(Block& block, const Fiber& fiber) {
     if ((Live(block, warp) >> lane & 1) == 0) continue;
     const Fiber& other = *block.fibers[warp * kLanes + lane];
     if (other.status == Waiting::kInWarp && other.kind != kPawlActive) {
-      FinishWarp(block, warp, other.mask & Live(block, warp), other.kind);
+      if (FinishWarp(block, warp, other.mask & Live(block, warp), other.kind)) {
+        released = Released::kWarp;
+      }
     }
   }
 }
@@ -221,6 +226,7 @@ void Emulator::State::ClusterBarrier(PawlSite site) {
     for (Fiber* fiber : block.fibers) fiber->status = Waiting::kReady;
   }
   watch.PassClusterBarrier();
+  TakeTurn(Released::kCluster);
 }
 
 }  // namespace pawl
