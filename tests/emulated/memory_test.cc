@@ -16,7 +16,7 @@ using testing::HasSubstr;
 TEST(SharedMemory, IsCountedForEachKernel) {
   // 33 KB and 17 KB, each allowed; together they would not be.
   const std::string source = R"(template <int kFloats>
-__device__ __noinline__ float Through(float value) {
+__device__ __attribute__((noinline)) float Through(float value) {
   __shared__ float tile[kFloats];
   tile[threadIdx.x] = value;
   __syncthreads();
@@ -130,7 +130,7 @@ extern "C" __global__ void one(const float* X, float* Y, long long n) {
 // Also where it touches nothing in between: 2 MB, of which only the far end.
 TEST(LocalMemory, EndsBeforeAnotherThreads) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_DEATH(FoundIn(R"(__device__ __noinline__ float Far(float x, long long n) {
+  EXPECT_DEATH(FoundIn(R"(__device__ __attribute__((noinline)) float Far(float x, long long n) {
   float local[500000];
   for (long long k = threadIdx.x; k < 500000; k += n * 500) local[k] = x;
   __syncwarp();
