@@ -167,12 +167,14 @@ std::vector<Violation> Space::Validate(const Configuration& configuration) const
       }
       if (!slots.empty()) text += ")";
     }
-    violations.push_back({std::move(text)});
+    violations.push_back({std::move(text), false});
   }
-  if (violations.empty() && failure) violations.push_back({*failure});
+  if (violations.empty() && failure) violations.push_back({*failure, true});
   if (violations.empty() && !state_->plain_launches) {
     const Status launches = state_->CheckLaunches(values);
-    if (!launches) violations.push_back({launches.error().message});
+    if (!launches) {
+      violations.push_back({launches.error().message, !state_->LaunchesCompute(values)});
+    }
   }
   return violations;
 }

@@ -27,6 +27,7 @@ struct Structure;
 // allowed").
 struct Violation {
   std::string text;
+  bool broken = false;  // an expression fails (a division by zero): the package's mistake, and no refusal
 
   bool operator==(const Violation&) const = default;
 };

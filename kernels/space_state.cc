@@ -166,6 +166,17 @@ Status Space::State::CheckLaunches(const SlotValues& values) const {
   return {};
 }
 
+bool Space::State::LaunchesCompute(const SlotValues& values) const {
+  const auto computes = [&](const Expression& its) { return its.Evaluate(values).has_value(); };
+  for (std::size_t launch = 0; launch < program.launches.size(); ++launch) {
+    const Result<bool> runs = RunsAt(launch, values);
+    if (!runs) return false;
+    const std::vector<Expression>& sides = program.launches[launch].geometry;
+    if (*runs && !std::all_of(sides.begin(), sides.end(), computes)) return false;
+  }
+  return std::all_of(program.scratch.begin(), program.scratch.end(), computes);
+}
+
 std::vector<Violation> Space::State::Misfits(const Configuration& configuration) const {
   std::vector<Violation> misfits;
   const std::vector<Knob>& knobs = structure->knobs;

@@ -42,6 +42,8 @@ struct Space::State {
   Result<Geometry> GeometryAt(std::size_t launch, const SlotValues& values) const;
   Result<std::int64_t> ScratchAt(std::size_t index, const SlotValues& values) const;
   Status CheckLaunches(const SlotValues& values) const;
+  // Whether their expressions have values, in range or not.
+  bool LaunchesCompute(const SlotValues& values) const;
 
   // Why the settings are no configuration of the structure at all.
   std::vector<Violation> Misfits(const Configuration& configuration) const;

@@ -133,16 +133,23 @@ class Printer {
     Clear();
     const std::size_t listed = plan_.items.size();
     const double seconds = static_cast<double>(Service::NowMs() - started_ms_) / 1e3;
-    const bool good = failed_ == 0 && passed_ == listed && listed > 0;
+    const std::size_t failed = failed_ + plan_.breaks;
+    const bool good = failed == 0 && passed_ == listed && listed > 0 && plan_.gaps.empty();
     if (json_) {
       nlohmann::json line = {{"listed", listed},
                              {"passed", passed_},
-                             {"failed", failed_},
+                             {"failed", failed},
                              {"refused", plan_.refusals},
                              {"toolchain", errands_.toolchain()},
                              {"seconds", seconds}};
       for (const auto& [about, refusal] : plan_.refused) {
         line["refused_why"][about] = {{"count", refusal.count}, {"example", refusal.example}};
+      }
+      for (const auto& [about, broken] : plan_.broken) {
+        line["broken_why"][about] = {{"count", broken.count}, {"example", broken.example}};
+      }
+      for (const AuditGap& gap : plan_.gaps) {
+        line["unchecked"][gap.structure] = gap.refused.example;
       }
       if (!whole) line["interrupted"] = true;
       std::printf("%s\n", line.dump().c_str());
@@ -158,10 +165,23 @@ class Printer {
       std::printf("refused %llu: %s, such as %s\n", static_cast<unsigned long long>(refusal.count),
                   about.c_str(), refusal.example.c_str());
     }
+    for (const auto& [about, broken] : plan_.broken) {
+      std::printf("%s  %llu configurations at which an expression fails: %s, such as %s\n",
+                  Paint("FAILED", Tone::kBad, colour_).c_str(),
+                  static_cast<unsigned long long>(broken.count), about.c_str(),
+                  broken.example.c_str());
+    }
+    for (const AuditGap& gap : plan_.gaps) {
+      std::printf(
+          "%s  nothing of structure %s was checked: none of its %llu configurations is "
+          "valid at the shapes, such as %s\n",
+          Paint("FAILED", Tone::kBad, colour_).c_str(), gap.structure.c_str(),
+          static_cast<unsigned long long>(gap.refused.count), gap.refused.example.c_str());
+    }
     if (!errands_.toolchain().empty()) std::printf("built by %s\n", errands_.toolchain().c_str());
     std::printf("%s  listed %zu, passed %zu, failed %zu, refused %llu in %s\n",
                 Paint(good ? "PASSED" : "FAILED", good ? Tone::kGood : Tone::kBad, colour_).c_str(),
-                listed, passed_, failed_, static_cast<unsigned long long>(plan_.refusals),
+                listed, passed_, failed, static_cast<unsigned long long>(plan_.refusals),
                 FormatDuration(seconds).c_str());
     if (listed == 0) std::printf("nothing was checked, so nothing has passed\n");
     return good ? kExitDone : kExitWrong;

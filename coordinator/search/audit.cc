@@ -50,9 +50,9 @@ std::string Kind(const std::string& violation) {
 }
 
 // What the constraints refuse of the lists at the space's shape: every combination is looked at,
-// a few microseconds each.
+// a few microseconds each. `own`: the structure's.
 void CountRefusals(const Space& space, const std::vector<std::vector<KnobValue>>& lists,
-                   AuditPlan& plan) {
+                   AuditRefusal& own, AuditPlan& plan) {
   Configuration configuration;
   for (const Knob& knob : space.structure().knobs) {
     configuration.settings.push_back({knob.name, knob.values.front()});
@@ -64,12 +64,13 @@ void CountRefusals(const Space& space, const std::vector<std::vector<KnobValue>>
     }
     const std::vector<Violation> violations = space.Validate(configuration);
     if (!violations.empty()) {
-      const std::string& why = violations.front().text;
-      AuditRefusal& refusal = plan.refused[Kind(why)];
-      if (refusal.count++ == 0) {
-        refusal.example = configuration.Text() + " at " + Text(space.shape()) + ": " + why;
-      }
-      ++plan.refusals;
+      const Violation& why = violations.front();
+      const std::string example =
+          configuration.Text() + " at " + Text(space.shape()) + ": " + why.text;
+      own.Add(example);
+      (why.broken ? plan.broken : plan.refused)[Kind(why.text)].Add(
+          why.broken ? space.structure().name + ": " + example : example);
+      ++(why.broken ? plan.breaks : plan.refusals);
     }
     std::size_t i = lists.size();
     while (i > 0 && ++digits[i - 1] == lists[i - 1].size()) digits[--i] = 0;
@@ -78,7 +79,7 @@ void CountRefusals(const Space& space, const std::vector<std::vector<KnobValue>>
 }
 
 Status AddStructure(const AuditRequest& request, const Structure& structure,
-                    const std::vector<Scalar>& shape, AuditPlan& plan) {
+                    const std::vector<Scalar>& shape, AuditRefusal& own, AuditPlan& plan) {
   const Result<Space> space = Space::Make(structure, shape);
   if (!space) return space.error();
   std::vector<Configuration> list;
@@ -90,7 +91,7 @@ Status AddStructure(const AuditRequest& request, const Structure& structure,
   } else {
     list = space->AuditList();
   }
-  CountRefusals(*space, ListsOf(structure, request.whole_space), plan);
+  CountRefusals(*space, ListsOf(structure, request.whole_space), own, plan);
   if (request.sample > 0) list = PairwiseSample(list, request.sample, request.seed);
   for (Configuration& configuration : list) {
     plan.items.push_back({&structure, std::move(configuration), shape});
@@ -158,6 +159,7 @@ Result<AuditPlan> PlanAudit(std::shared_ptr<const Operation> operation,
     return Error{plan.operation->folder +
                  "/operation.toml: no [audit] shapes; name some there, or with --shapes"};
   }
+  std::map<std::string, AuditRefusal> refused;  // by structure
   for (std::vector<Scalar>& shape : shapes) {
     Result<std::vector<Scalar>> checked = CheckShape(*plan.operation, shape, Place{});
     if (!checked) return checked.error();
@@ -166,13 +168,19 @@ Result<AuditPlan> PlanAudit(std::shared_ptr<const Operation> operation,
     if (committed && !(*committed)->source.empty()) plan.items.push_back({nullptr, {}, shape});
     for (const Structure& structure : backend->structures) {
       if (structure.source.empty()) continue;
-      if (Status added = AddStructure(request, structure, shape, plan); !added) {
+      if (Status added = AddStructure(request, structure, shape, refused[structure.name], plan);
+          !added) {
         return added.error();
       }
     }
   }
   for (const Structure& structure : backend->structures) {
-    if (structure.source.empty()) plan.skipped.push_back(structure.name);
+    if (structure.source.empty()) {
+      plan.skipped.push_back(structure.name);
+    } else if (std::none_of(plan.items.begin(), plan.items.end(),
+                            [&](const AuditItem& item) { return item.structure == &structure; })) {
+      plan.gaps.push_back({structure.name, refused[structure.name]});
+    }
   }
   return plan;
 }

@@ -37,10 +37,21 @@ struct AuditItem {
   std::string Name() const;  // "tiled: transpose_a=false ... at m=256 n=256 k=128"
 };
 
-// Configurations that a constraint refuses at a shape, and one such reason.
+// Configurations that are not checked at a shape, for a constraint that refuses them or for an
+// expression that fails there, and one such reason.
 struct AuditRefusal {
   std::uint64_t count = 0;
   std::string example;
+
+  void Add(const std::string& one) {
+    if (count++ == 0) example = one;
+  }
+};
+
+// A structure of which there is nothing to check at any shape.
+struct AuditGap {
+  std::string structure;
+  AuditRefusal refused;
 };
 
 struct AuditPlan {
@@ -50,6 +61,10 @@ struct AuditPlan {
   Deadlines deadlines;
   std::map<std::string, AuditRefusal> refused;  // by what the reason is about: "shape"
   std::uint64_t refusals = 0;
+  // Those at which an expression of the package fails, by what it says: each has failed.
+  std::map<std::string, AuditRefusal> broken;
+  std::uint64_t breaks = 0;
+  std::vector<AuditGap> gaps;
   std::vector<std::string> skipped;  // structures that have no source
 };
 

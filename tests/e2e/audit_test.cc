@@ -102,6 +102,20 @@ TEST(AuditCommand, ThatCheckedNothingHasNotPassed) {
                              HasSubstr("nothing was checked, so nothing has passed")));
 }
 
+TEST(AuditCommand, ThatCheckedNothingOfAStructureHasNotPassed) {
+  const std::vector<std::string> odd = {"layer_norm", "--shapes", "rows=1,width=3", "--sample",
+                                        "1"};
+  const Finished run = Audit(odd);
+  EXPECT_EQ(run.code, 1) << run.out;
+  EXPECT_THAT(run.out, AllOf(HasSubstr("nothing of structure split was checked: none of its "),
+                             HasSubstr("FAILED  listed")));
+  std::vector<std::string> as_json = odd;
+  as_json.push_back("--json");
+  const json summary = JsonLines(Audit(as_json).out).back();
+  EXPECT_EQ(summary["failed"], 0);
+  EXPECT_TRUE(summary["unchecked"].contains("split")) << summary;
+}
+
 TEST(AuditCommand, SaysWhatItCannotTake) {
   const auto error = [](std::vector<std::string> arguments) {
     const Finished run = Audit(std::move(arguments));

@@ -85,6 +85,43 @@ TEST(AuditPlan, CountsEveryRefusalOfASpaceOfMoreThanAMillion) {
   EXPECT_EQ(plan->refused.begin()->second.count, plan->refusals);
 }
 
+// The copy operation with other constraints of `strip`.
+AuditPlan PlanWith(const std::string& constraints, std::int64_t n) {
+  auto files = fakes::CopyFiles();
+  files["host/strip.toml"] += constraints;
+  auto loaded = LoadOperation(files, "copy");
+  EXPECT_TRUE(loaded) << loaded.error().message;
+  Result<AuditPlan> plan = PlanAudit(std::make_shared<const Operation>(*std::move(loaded)), AtN(n));
+  EXPECT_TRUE(plan) << plan.error().message;
+  return *std::move(plan);
+}
+
+TEST(AuditPlan, NamesStructuresOfWhichItChecksNothing) {
+  EXPECT_THAT(PlanOf(AtN(64)).gaps, IsEmpty());
+  const std::string even =
+      "\n[[constraint]]\nneed = \"n % 2 == 0\"\nwhy  = \"{n} elements are odd\"\n";
+  EXPECT_THAT(PlanWith(even, 64).gaps, IsEmpty());
+  const AuditPlan plan = PlanWith(even, 63);
+  EXPECT_THAT(plan.items, SizeIs(1)) << "the committed kernel";
+  ASSERT_THAT(plan.gaps, SizeIs(1)) << "one without a source is skipped";
+  EXPECT_EQ(plan.gaps[0].structure, "strip");
+  EXPECT_EQ(plan.gaps[0].refused.count, 32U);
+  EXPECT_EQ(plan.gaps[0].refused.example,
+            "width=1 unroll=1 mode=plain at n=63: 63 elements are odd");
+}
+
+TEST(AuditPlan, CountsAnExpressionThatFailsAsAFailureAndNoRefusal) {
+  const AuditPlan plan = PlanWith(
+      "\n[[constraint]]\nneed = \"n / (width - 2) != 1\"\nwhy  = \"as many strips\"\n", 64);
+  EXPECT_EQ(plan.refusals, 6U) << "of the other constraint";
+  EXPECT_EQ(plan.breaks, 8U) << "all with width = 2";
+  ASSERT_THAT(plan.broken, SizeIs(1));
+  EXPECT_THAT(plan.broken.begin()->second.example,
+              testing::AllOf(HasSubstr("strip: width=2 unroll=1 mode=plain at n=64: "),
+                             HasSubstr("division by zero")));
+  EXPECT_THAT(plan.gaps, IsEmpty());
+}
+
 TEST(AuditPlan, SaysWhatCannotBeAudited) {
   const auto message = [](AuditRequest request) {
     const Result<AuditPlan> plan = PlanAudit(fakes::CopyOperation(), request);
