@@ -98,5 +98,28 @@ TEST(ByValue, WhatACallReturnsIsHeldToItsPlace) {
               HasSubstr("no multiple of 16"));
 }
 
+// Recursion, and calls through a pointer: what they store is not seen, and not called unwritten.
+TEST(ByValue, WhatCannotBePartOfTheKernelIsNotCalledUnwritten) {
+  const std::string deep =
+      "__device__ Quad Deep(Quad its, int depth) {\n"
+      "  if (depth == 0) return Doubled(its);\n"
+      "  Quad under = Deep(its, depth - 1);\n"
+      "  under.v[0] = Deep(its, depth / 2).v[1];\n"
+      "  return under;\n}\n"
+      "__device__ Quad Plain(Quad its) { its.v[3] *= 2; return its; }\n";
+  const auto kernel = [&](const std::string& body) {
+    std::string text = Kernel(body);
+    return text.insert(text.find("extern \"C\""), deep);
+  };
+  const std::string use = "  __syncthreads();\n  y = quads[threadIdx.x].v[3];";
+  EXPECT_EQ(FoundIn(kernel("  quads[threadIdx.x] = Deep(quad, n % 7 + 1);\n" + use)), "");
+  EXPECT_EQ(FoundIn(kernel("  Quad (*const call)(Quad) = n > 5 ? (Quad(*)(Quad))Doubled : Plain;\n"
+                           "  quads[threadIdx.x] = call(quad);\n" +
+                           use)),
+            "");
+  EXPECT_THAT(FoundIn(kernel("  if (threadIdx.x > 3) quads[threadIdx.x] = Doubled(quad);\n" + use)),
+              HasSubstr("which no thread of the block has written"));
+}
+
 }  // namespace
 }  // namespace pawl::test

@@ -336,6 +336,7 @@ Result<std::optional<Finding>> Emulator::Run(KernelObject& kernel, const Launch&
     position.dynamic_shared = memory.dynamic;
     *load.unit->dynamic_shared = memory.dynamic;
   }
+  watch_.unseen_stores = watch_.unseen_stores || kernel.calls_out(index);
   watch_.BeginLaunch();
   const std::uint64_t clusters = Volume(launch.grid) / size;
   for (std::uint64_t i = 0; i < clusters && !state.found; ++i) {

@@ -54,6 +54,10 @@ class KernelObject {
     return file_.SharedBytesOf("pawl_launch_" + std::to_string(launch));
   }
   std::uint32_t most_shared_bytes() const;
+  // Its kernel calls functions whose stores of structs by value nobody sees.
+  bool calls_out(std::size_t launch) const {
+    return file_.CallsOut("pawl_launch_" + std::to_string(launch));
+  }
 
   // The first load's address of what lies at `at` in any load's variables.
   std::uintptr_t HomeOf(std::uintptr_t at) const;

@@ -107,6 +107,14 @@ bool IsOurs(const std::string& symbol) {
          StartsWith(symbol, "_DYNAMIC") || StartsWith(symbol, "completed.");
 }
 
+// Of CUDA's atomics, which take and return no structs: "_Z9atomicAddIf...".
+bool IsAtomic(const std::string& symbol) {
+  const std::size_t name = symbol.find("atomic");
+  return StartsWith(symbol, "_Z") && name != std::string::npos &&
+         symbol.find_first_not_of("0123456789", 2) == name &&
+         symbol.find("PawlIdentity") != std::string::npos;
+}
+
 void ReadSymbols(const Reader& reader, const std::vector<Elf64_Sym>& symbols, std::size_t texts,
                  ObjectFile& object) {
   for (const Elf64_Sym& symbol : symbols) {
@@ -182,25 +190,47 @@ ObjectFile ReadObjectFile(const std::string& bytes) {
   return object;
 }
 
-std::uint32_t ObjectFile::SharedBytesOf(const std::string& function) const {
-  std::vector<bool> reached(functions.size()), used(shared.size());
+std::vector<bool> ObjectFile::ReachedFrom(const std::string& function) const {
+  std::vector<bool> reached(functions.size());
   std::vector<std::size_t> next = in_data;
   for (std::size_t i = 0; i < functions.size(); ++i) {
     if (functions[i].symbol == function) next.push_back(i);
   }
-  std::size_t total = 0;
   while (!next.empty()) {
     const std::size_t at = next.back();
     next.pop_back();
     if (reached[at]) continue;
     reached[at] = true;
     next.insert(next.end(), functions[at].calls.begin(), functions[at].calls.end());
-    for (const std::size_t variable : functions[at].uses) {
+  }
+  return reached;
+}
+
+std::uint32_t ObjectFile::SharedBytesOf(const std::string& function) const {
+  const std::vector<bool> reached = ReachedFrom(function);
+  std::vector<bool> used(shared.size());
+  std::size_t total = 0;
+  for (std::size_t i = 0; i < functions.size(); ++i) {
+    if (!reached[i]) continue;
+    for (const std::size_t variable : functions[i].uses) {
       if (!used[variable]) total += shared[variable].bytes;
       used[variable] = true;
     }
   }
   return static_cast<std::uint32_t>(total);
+}
+
+bool ObjectFile::CallsOut(const std::string& entry) const {
+  std::vector<bool> reached = ReachedFrom(entry);
+  for (std::size_t i = 0; i < functions.size(); ++i) {
+    if (functions[i].symbol != entry) continue;
+    reached[i] = false;
+    for (const std::size_t kernel : functions[i].calls) reached[kernel] = false;
+  }
+  for (std::size_t i = 0; i < functions.size(); ++i) {
+    if (reached[i] && !IsOurs(functions[i].symbol) && !IsAtomic(functions[i].symbol)) return true;
+  }
+  return false;
 }
 
 }  // namespace pawl

@@ -28,6 +28,10 @@ struct ObjectFile {
   // Bytes of static shared memory that a function uses, with all it can call, by its symbol.
   std::uint32_t SharedBytesOf(const std::string& function) const;
 
+  // Whether what a launch's entry point calls, its kernel, can call a function of the source: one
+  // that was not compiled as a part of it.
+  bool CallsOut(const std::string& entry) const;
+
   struct Function {
     std::string symbol;
     std::size_t begin = 0, end = 0;
@@ -36,6 +40,10 @@ struct ObjectFile {
   };
   std::vector<Function> functions;
   std::vector<std::size_t> in_data;  // functions whose addresses variables hold: called by anybody
+
+ private:
+  // By function: whether one can call it, or is it.
+  std::vector<bool> ReachedFrom(const std::string& function) const;
 };
 
 ObjectFile ReadObjectFile(const std::string& bytes);

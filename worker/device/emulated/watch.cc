@@ -226,7 +226,7 @@ void Watch::TouchCell(WatchedWord& cell, const Spot& spot, std::uintptr_t at, st
   const std::uint32_t oldest = spot.global ? 1 : cluster_start_;
   const bool written = cell.write_epoch >= oldest;
   constexpr bool kReads = kKind == Kind::kRead || kKind == Kind::kAtomic;
-  if (kReads && !written) {
+  if (kReads && !written && !unseen_stores) {
     Fail(DescribeCurrent() + " reads " + NameOf(at, bytes) + ", which " +
              (spot.global ? "nobody has written"
                           : "no thread of the block has written yet: is a barrier missing?"),

@@ -125,6 +125,8 @@ class Watch {
   // The address in `variables` of what some block of a cluster has at another.
   std::function<std::uintptr_t(std::uintptr_t)> variable_home;
   std::array<std::uint32_t, 3> block_extent{1, 1, 1};
+  // Memory may have been written that is not known to be: nothing is called unwritten.
+  bool unseen_stores = false;
 
   // What they hold was there before the first launch.
   void SetVariables(std::vector<GlobalRange> its);

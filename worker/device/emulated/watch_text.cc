@@ -53,6 +53,7 @@ std::string Watch::DescribeWho(std::uint16_t who, std::uint32_t epoch) const {
 }
 
 std::int64_t Watch::UnwrittenIn(const GlobalRange& range) const {
+  if (unseen_stores) return -1;
   const auto& cells = range.cells.cells;
   const auto first = std::find_if(cells.begin(), cells.end(),
                                   [](const WatchedWord& cell) { return cell.write_epoch == 0; });
