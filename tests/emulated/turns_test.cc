@@ -60,5 +60,28 @@ TEST(Turns, GoFromFirstToLastAndBackBehindAClusterBarrier) {
   ExpectTurns("  pawl::ClusterSync();\n  __syncthreads();\n  pawl::ClusterSync();", blocks, 256);
 }
 
+// 64 values of a normal fill have the same sum in any order, 64 of a uniform one have not.
+TEST(Turns, ShowTheOrderOfASumByAtomicsWhereItsRoundingDoes) {
+  const auto found = [](const Fill& fill) {
+    Order order = OneKernel("kernel = \"one\"\ngrid = [16, 1, 1]\nblock = [64, 1, 1]\n", R"(
+extern "C" __global__ void one(const float* X, float* Y, long long n) {
+  __shared__ float sum;
+  if (threadIdx.x == 0) sum = 0;
+  __syncthreads();
+  const long long i = blockIdx.x * 64ll + threadIdx.x;
+  const float x = i < n ? X[i] : 0;
+  atomicAdd(&sum, x);
+  __syncthreads();
+  const unsigned last_bit = __float_as_uint(sum) & 1u;
+  if (i < n) Y[i] = 2 * x * (1 + last_bit * 1.2e-7f);
+}
+)");
+    order.buffers[0].fill = fill;
+    return Audited(order).outcome.detail;
+  };
+  EXPECT_EQ(found({FillKind::kNormal, 0, 1}), "");
+  EXPECT_THAT(found({FillKind::kUniform, -1, 1}), testing::HasSubstr("not deterministic: Y["));
+}
+
 }  // namespace
 }  // namespace pawl::test
