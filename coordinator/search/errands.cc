@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "coordinator/search/answers.h"
+#include "schema/check.h"
 #include "schema/codec.h"
 
 namespace pawl {
@@ -34,9 +35,30 @@ bool IsNobodysFault(OutcomeKind outcome) {
 
 }  // namespace
 
-Errands::Errands(ErrandList list, LedgerId id) : list_(std::move(list)), id_(std::move(id)) {
+Errands::Errands(ErrandList list, LedgerId id)
+    : list_(std::move(list)), id_(std::move(id)), open_ended_(list_.open) {
   items_.resize(list_.count);
   for (std::size_t item = list_.count; item > 0; --item) open_.push_back(item - 1);
+}
+
+void Errands::Add(std::size_t count) {
+  CHECK(open_ended_);
+  for (; count > 0; --count) {
+    open_.insert(open_.begin(), items_.size());
+    items_.emplace_back();
+  }
+}
+
+ErrandEffects Errands::Close() {
+  ErrandEffects effects;
+  open_ended_ = false;
+  DrainWhenDone(effects);
+  return effects;
+}
+
+void Errands::DrainWhenDone(ErrandEffects& effects) {
+  if (!Done()) return;
+  for (const auto& [peer, worker] : workers_) effects.send.push_back({peer, Drain{}});
 }
 
 LeaseKey Errands::KeyOf(std::size_t item) const {
@@ -91,6 +113,7 @@ ErrandEffects Errands::OnTick(std::int64_t now_ms) {
     if (now_ms - worker.heard_ms > kLostMs) silent.push_back(peer);
   }
   for (const PeerId& peer : silent) Forget(effects, peer, "the worker fell silent");
+  GrantAll(effects);
   return effects;
 }
 
@@ -196,8 +219,8 @@ void Errands::Finish(ErrandEffects& effects, ErrandResult result) {
   asked.fault.reset();
   for (Granted& granted : asked.granted) granted.order = Order{};  // the digests are enough now
   effects.results.push_back(std::move(result));
-  if (++done_ < list_.count) return;
-  for (const auto& [peer, worker] : workers_) effects.send.push_back({peer, Drain{}});
+  ++done_;
+  DrainWhenDone(effects);
 }
 
 void Errands::Take(ErrandEffects& effects, std::size_t item, const Report& report,

@@ -6,6 +6,9 @@
 // a throttled clock) goes out again, to whoever has a place, up to kMostTries times. What is not
 // recorded is not recorded at the next try either. The first valid report of an order counts, also
 // when it is late; the same report again is acknowledged and changes nothing.
+//
+// A list may be left open: more items are added while it runs, so that something else can happen
+// between one order and the next (`pawl bench`). Workers are told to drain once it is closed.
 
 #include <cstdint>
 #include <functional>
@@ -26,6 +29,7 @@ namespace pawl {
 struct ErrandList {
   OrderKind kind = OrderKind::kAudit;
   std::size_t count = 0;
+  bool open = false;  // items may be added until it is closed
   // The order of an item, made when a worker has a place for it. Its kind, track, generation and
   // attempt are set by Errands. An error is the item's result.
   std::function<Result<Order>(std::size_t item, Attempt attempt, const DeviceFacts& device)> make;
@@ -62,10 +66,14 @@ class Errands {
   ErrandEffects OnUndecodable(const PeerId& peer, const std::string& why, bool other_version);
   ErrandEffects OnTick(std::int64_t now_ms);
 
-  // Every item has its result; workers have been told to drain.
-  bool Done() const { return done_ == list_.count; }
+  // Of an open list. What is added is granted at the next tick.
+  void Add(std::size_t count);
+  ErrandEffects Close();
+
+  // Every item has its result and none can be added; workers have been told to drain.
+  bool Done() const { return !open_ended_ && done_ == items_.size(); }
   std::size_t done() const { return done_; }
-  std::size_t count() const { return list_.count; }
+  std::size_t count() const { return items_.size(); }
   std::size_t workers() const { return workers_.size(); }
   // Of the first worker: what compiled and checked; empty before there is one.
   const std::string& toolchain() const { return toolchain_; }
@@ -103,11 +111,13 @@ class Errands {
   void Take(ErrandEffects& effects, std::size_t item, const Report& report, const std::string& why);
   void GiveBack(ErrandEffects& effects, Worker& worker, std::size_t item, const std::string& why);
   void Finish(ErrandEffects& effects, ErrandResult result);
+  void DrainWhenDone(ErrandEffects& effects);
   void Forget(ErrandEffects& effects, const PeerId& peer, const std::string& why);
   LeaseKey KeyOf(std::size_t item) const;  // of its last attempt
 
   const ErrandList list_;
   const LedgerId id_;
+  bool open_ended_;
   std::vector<std::size_t> open_;  // items to be granted, the next one last
   std::vector<Item> items_;
   std::map<PeerId, Worker> workers_;

@@ -106,6 +106,16 @@ void ErrandSession::Turn(Errands& errands, std::int64_t timeout_ms,
   carry_out(errands.OnTick(Service::NowMs()));
 }
 
+bool ErrandSession::Serve(Errands& errands,
+                          const std::function<void(const ErrandResult&)>& on_result) {
+  Turn(errands, 0, on_result);
+  return stop_->Count() == 0;
+}
+
+void ErrandSession::Close(Errands& errands) {
+  for (const Outgoing& outgoing : errands.Close().send) hub_->Send(outgoing);
+}
+
 // Workers that have read what was acknowledged leave nothing in their spool.
 void ErrandSession::SeeOff(Errands& errands) {
   const std::int64_t until = Service::NowMs() + kSeeOffMs;

@@ -1,7 +1,7 @@
 #pragma once
-// Errands with workers of their own on this machine: what `pawl audit`, `pawl measure` and
-// `pawl capture` are made of. Ctrl-C (SIGINT) or SIGTERM ends it; nothing is lost but what was
-// under way.
+// Errands with workers of their own on this machine: what `pawl audit`, `pawl measure`,
+// `pawl capture` and `pawl bench` are made of. Ctrl-C (SIGINT) or SIGTERM ends it; nothing is lost
+// but what was under way.
 
 #include <functional>
 #include <memory>
@@ -37,6 +37,12 @@ class ErrandSession {
   Result<SessionEnd> Run(Errands& errands,
                          const std::function<void(const ErrandResult&)>& on_result,
                          const std::function<void()>& on_turn);
+
+  // From `on_turn`, where that takes long: answers the workers that have said something meanwhile,
+  // without waiting. False: a signal has come, and Run will end.
+  bool Serve(Errands& errands, const std::function<void(const ErrandResult&)>& on_result);
+  // From `on_turn`: nothing more is added to the list.
+  void Close(Errands& errands);
 
   // A name for a list of errands that no other has had.
   static LedgerId NewId();

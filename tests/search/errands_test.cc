@@ -296,5 +296,40 @@ TEST(Errands, TellsAWorkerWhichOfWhatItHoldsIsNotAsked) {
   EXPECT_EQ(std::get<BeatAck>(effects.send[0].message).unknown, std::vector<LeaseKey>{other});
 }
 
+// What `pawl bench` does: an order, something else, the next order.
+TEST(Errands, AnOpenListTakesMoreUntilItIsClosed) {
+  ErrandList list = ListOf(1);
+  list.open = true;
+  Errands errands(list, LedgerId(std::string(32, 'a')));
+  errands.OnMessage(kOne, HelloOf("one"), 0);
+  const auto first = Granted(errands.OnMessage(kOne, Ready{1}, 0), kOne);
+  ASSERT_THAT(first, SizeIs(1));
+  ErrandEffects effects = errands.OnMessage(kOne, ReportMessage{Measured(first[0])}, 1);
+  EXPECT_THAT(effects.results, SizeIs(1));
+  EXPECT_EQ(Count<Drain>(effects), 0U);
+  EXPECT_FALSE(errands.Done());
+  EXPECT_THAT(Granted(errands.OnTick(2), kOne), IsEmpty());
+
+  errands.Add(1);
+  EXPECT_EQ(errands.count(), 2U);
+  const auto second = Granted(errands.OnTick(3), kOne);
+  ASSERT_THAT(second, SizeIs(1));
+  EXPECT_EQ(second[0].operation, "copy1");
+  EXPECT_EQ(Count<Drain>(errands.Close()), 0U) << "an order is still out";
+  effects = errands.OnMessage(kOne, ReportMessage{Measured(second[0])}, 4);
+  EXPECT_THAT(effects.results, SizeIs(1));
+  EXPECT_EQ(Count<Drain>(effects), 1U);
+  EXPECT_TRUE(errands.Done());
+}
+
+TEST(Errands, AnOpenListThatIsDoneDrainsWhenItIsClosed) {
+  ErrandList list = ListOf(0);
+  list.open = true;
+  Errands errands(list, LedgerId(std::string(32, 'a')));
+  errands.OnMessage(kOne, HelloOf("one"), 0);
+  EXPECT_EQ(Count<Drain>(errands.Close()), 1U);
+  EXPECT_TRUE(errands.Done());
+}
+
 }  // namespace
 }  // namespace pawl
