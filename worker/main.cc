@@ -1,5 +1,6 @@
 // pawl-worker: options, signals and the loop around an agent. The same program is the runner child
-// (`--runner`, worker/runner.h), which an agent starts; nobody types that.
+// (`--runner`, worker/runner.h), which an agent starts, and what rivals' data comes from
+// (`--outside`, worker/outside.h); nobody types those.
 
 #include <fcntl.h>
 #include <poll.h>
@@ -42,6 +43,7 @@
 #include "worker/device/cuda/builder.h"
 #include "worker/evidence.h"
 #include "worker/link.h"
+#include "worker/outside.h"
 #include "worker/process_child.h"
 #include "worker/runner.h"
 #include "worker/spool.h"
@@ -337,6 +339,10 @@ int Main(int argc, char** argv) {
   if (const auto command = ParseGuardianArguments(argc, argv)) {
     if (!*command) return Fail(command->error().message, kExitUsage);
     return GuardianMain(**command);
+  }
+  if (const auto command = ParseOutsideArguments(argc, argv)) {
+    if (!*command) return Fail(command->error().message, kExitUsage);
+    return OutsideMain(**command);
   }
 
   Options options;
