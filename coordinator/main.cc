@@ -30,6 +30,7 @@ int main(int argc, char** argv) {
   pawl::AddAudit(app, code);
   pawl::AddMeasure(app, code);
   pawl::AddCapture(app, code);
+  pawl::AddBench(app, code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -74,5 +74,6 @@ void AddDevices(CLI::App& app, int& code);
 void AddAudit(CLI::App& app, int& code);
 void AddMeasure(CLI::App& app, int& code);
 void AddCapture(CLI::App& app, int& code);
+void AddBench(CLI::App& app, int& code);
 
 }  // namespace pawl
