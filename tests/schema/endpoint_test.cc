@@ -9,8 +9,9 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-std::string Why(const std::string& endpoint, EndpointUse use) {
-  const Status checked = CheckEndpoint(endpoint, use);
+std::string Why(const std::string& endpoint, EndpointUse use,
+                EndpointKeys keys = EndpointKeys::kNone) {
+  const Status checked = CheckEndpoint(endpoint, use, keys);
   return checked ? "no fault" : checked.error().message;
 }
 
@@ -46,6 +47,26 @@ TEST(Endpoint, OnlyAListenerMayLeaveThePortOpen) {
   for (const char* endpoint : {"tcp://127.0.0.1:0", "tcp://127.0.0.1:*"}) {
     EXPECT_EQ(Why(endpoint, EndpointUse::kListen), "no fault") << endpoint;
     EXPECT_NE(Why(endpoint, EndpointUse::kConnect), "no fault") << endpoint;
+  }
+}
+
+TEST(Endpoint, WithKeysIsAnyAddressOfTcp) {
+  for (const char* endpoint : {"tcp://0.0.0.0:5577", "tcp://10.1.2.3:1", "tcp://[::]:5577",
+                               "tcp://gpu1.example:65535", "tcp://127.0.0.1:5577"}) {
+    for (const EndpointUse use : {EndpointUse::kConnect, EndpointUse::kListen}) {
+      EXPECT_EQ(Why(endpoint, use, EndpointKeys::kBothSides), "no fault") << endpoint;
+    }
+  }
+  const std::pair<const char*, const char*> cases[] = {
+      {"ipc:///tmp/socket", "tcp:// only"},
+      {"tcp://gpu1.example", "no port"},
+      {"tcp://:5577", "no address"},
+      {"tcp://10.1.2.3;10.1.2.4:5577", "no address"},
+      {"tcp://gpu1:99999", "and 65535"},
+  };
+  for (const auto& [endpoint, why] : cases) {
+    EXPECT_THAT(Why(endpoint, EndpointUse::kListen, EndpointKeys::kBothSides),
+                AllOf(HasSubstr(endpoint), HasSubstr(why), HasSubstr("tcp://ADDRESS:PORT")));
   }
 }
 
