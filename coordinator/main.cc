@@ -31,6 +31,7 @@ int main(int argc, char** argv) {
   pawl::AddMeasure(app, code);
   pawl::AddCapture(app, code);
   pawl::AddBench(app, code);
+  pawl::AddKeys(app, code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

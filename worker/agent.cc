@@ -45,6 +45,10 @@ void Agent::State::Drain() {
     connections = made;
     SayHello();
   }
+  if (const std::optional<Error> trouble = link.Trouble()) {
+    if (trouble->advice == Advice::kHalt) return End(AgentEnd::kRefused, trouble->message);
+    spdlog::warn("event=no_connection why=\"{}\"", trouble->message);
+  }
   for (const Result<Message>& message : link.Receive()) {
     if (ended != AgentEnd::kRunning) return;
     OnLink(message);

@@ -24,10 +24,16 @@ constexpr int kHeartbeatMs =
     10'000;  // of ZMTP: reaps half-open TCP. Whether the peer works, BEAT tells
 constexpr int kHeartbeatTimeoutMs = 30'000;
 constexpr int kByeLingerMs = 500;
+constexpr std::size_t kZ85Bytes = 41;  // of a key, with its terminating zero
+// One may be a coordinator that was stopped just then: the third in a row, after some seconds, is
+// told, and then one in twenty, which come about 5 s apart.
+constexpr int kFirstBrokenOff = 3;
+constexpr int kBrokenOffPerLine = 20;
 
 class ZmqLink final : public Link {
  public:
-  explicit ZmqLink(std::string endpoint) : endpoint_(std::move(endpoint)) {}
+  ZmqLink(std::string endpoint, const std::optional<LinkKeys>& keys)
+      : endpoint_(std::move(endpoint)), keys_(keys) {}
   ~ZmqLink() override { Close(); }
 
   Status Open() {
@@ -41,12 +47,13 @@ class ZmqLink final : public Link {
       socket.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(kMaxMessageBytes));
       socket.set(zmq::sockopt::heartbeat_ivl, kHeartbeatMs);
       socket.set(zmq::sockopt::heartbeat_timeout, kHeartbeatTimeoutMs);
-      if (endpoint_.find("[::1]") != std::string::npos) socket.set(zmq::sockopt::ipv6, true);
+      if (endpoint_.find('[') != std::string::npos) socket.set(zmq::sockopt::ipv6, true);
+      if (keys_) SetKeys(socket);
 
       const std::string watch = "inproc://watch-" + std::to_string(++opened_);
-      if (zmq_socket_monitor(socket.handle(), watch.c_str(), ZMQ_EVENT_HANDSHAKE_SUCCEEDED) != 0) {
-        throw zmq::error_t();
-      }
+      const int events = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
+                         ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL;
+      if (zmq_socket_monitor(socket.handle(), watch.c_str(), events) != 0) throw zmq::error_t();
       zmq::socket_t monitor(context_, zmq::socket_type::pair);
       monitor.set(zmq::sockopt::linger, 0);
       monitor.connect(watch);
@@ -102,9 +109,16 @@ class ZmqLink final : public Link {
       while (monitor_.recv(part, zmq::recv_flags::dontwait)) {
         if (!part.more()) continue;  // the address, which follows each event
         std::uint16_t event = 0;
-        if (part.size() >= sizeof event) std::memcpy(&event, part.data(), sizeof event);
-        if (event != ZMQ_EVENT_HANDSHAKE_SUCCEEDED) continue;
+        std::uint32_t value = 0;
+        if (part.size() < sizeof event + sizeof value) continue;
+        std::memcpy(&event, part.data(), sizeof event);
+        std::memcpy(&value, static_cast<const char*>(part.data()) + sizeof event, sizeof value);
+        if (event != ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
+          OnBrokenHandshake(event, value);
+          continue;
+        }
         ++connections_;
+        broken_off_ = 0;
         // The io thread hands the connection to the socket as a command, then tells of it. A send
         // looks for commands at most once in about a millisecond: one that follows another too
         // closely would find no connection and drop its message. Asking for events always looks.
@@ -115,6 +129,8 @@ class ZmqLink final : public Link {
     }
     return connections_;
   }
+
+  std::optional<Error> Trouble() override { return std::exchange(trouble_, std::nullopt); }
 
   int fd() const override { return epoll_; }
 
@@ -134,6 +150,40 @@ class ZmqLink final : public Link {
   }
 
  private:
+  void SetKeys(zmq::socket_t& socket) const {
+    char text[kZ85Bytes], open[kZ85Bytes];
+    PublicKey own;
+    if (zmq_z85_encode(text, keys_->own.bytes.data(), keys_->own.bytes.size()) == nullptr ||
+        zmq_curve_public(open, text) != 0 || zmq_z85_decode(own.bytes.data(), open) == nullptr) {
+      throw zmq::error_t();
+    }
+    socket.set(zmq::sockopt::curve_serverkey, zmq::buffer(keys_->server.bytes));
+    socket.set(zmq::sockopt::curve_publickey, zmq::buffer(own.bytes));
+    socket.set(zmq::sockopt::curve_secretkey, zmq::buffer(keys_->own.bytes));
+  }
+
+  // libzmq goes on in silence, or has given up in silence.
+  void OnBrokenHandshake(std::uint16_t event, std::uint32_t value) {
+    const std::string who = "the coordinator at " + endpoint_;
+    if (event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH) {
+      trouble_ = Error{who +
+                           " does not allow this host's key; its log says how to (pawl keys "
+                           "allow), pawl keys list here says which it is",
+                       Advice::kHalt};
+    } else if (event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL &&
+               value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH) {
+      trouble_ = Error{who + (keys_ ? " takes no keys; leave --server-key out, or give it --keys"
+                                    : " wants a key; give --server-key and --keys"),
+                       Advice::kHalt};
+    } else if (keys_ && ++broken_off_ % kBrokenOffPerLine == kFirstBrokenOff) {
+      trouble_ = Error{who + " does not answer with key " + keys_->server.Hex() + ": " +
+                           std::to_string(broken_off_) +
+                           " handshakes were broken off; compare --server-key with what pawl keys "
+                           "list says there, and see its log",
+                       Advice::kRetry};
+    }
+  }
+
   static Result<Message> Decode(const zmq::message_t& frame) {
     if (frame.more()) return Error{"a message of several frames; pawl's have one"};
     const std::string_view bytes(static_cast<const char*>(frame.data()), frame.size());
@@ -153,20 +203,28 @@ class ZmqLink final : public Link {
   }
 
   const std::string endpoint_;
+  const std::optional<LinkKeys> keys_;
   zmq::context_t context_;
   zmq::socket_t socket_;
   zmq::socket_t monitor_;
   int epoll_ = -1;
   std::uint64_t opened_ = 0;
   std::uint64_t connections_ = 0;
+  int broken_off_ = 0;  // handshakes, since the last good one
+  std::optional<Error> trouble_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Link>> ConnectLink(const std::string& endpoint) {
-  if (const Status checked = CheckEndpoint(endpoint, EndpointUse::kConnect); !checked)
-    return checked.error();
-  auto link = std::make_unique<ZmqLink>(endpoint);
+Result<std::unique_ptr<Link>> ConnectLink(const std::string& endpoint,
+                                          const std::optional<LinkKeys>& keys) {
+  const Status checked = CheckEndpoint(endpoint, EndpointUse::kConnect,
+                                       keys ? EndpointKeys::kBothSides : EndpointKeys::kNone);
+  if (!checked) return checked.error();
+  if (keys && zmq_has("curve") != 1) {
+    return Error{"this libzmq was built without CURVE: no keys, and nothing but this machine"};
+  }
+  auto link = std::make_unique<ZmqLink>(endpoint, keys);
   if (const Status opened = link->Open(); !opened) return opened.error();
   return std::unique_ptr<Link>(std::move(link));
 }

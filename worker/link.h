@@ -7,9 +7,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "schema/keys.h"
 #include "schema/message.h"
 #include "schema/result.h"
 
@@ -38,10 +40,21 @@ class Link {
   virtual bool Ready() = 0;
 
   virtual void Reconnect() = 0;  // drops the socket and what it holds, and makes it anew
+
+  // Why no connection comes about, where more is known than that nobody is there; each once.
+  // Advice::kHalt: it will not by itself, not even to who comes again.
+  virtual std::optional<Error> Trouble() { return std::nullopt; }
 };
 
-// Reconnects by itself, after 0.5 to 5 s with jitter. Errors: an address that is neither ipc://
-// with a path nor loopback TCP (without keys no other is safe).
-Result<std::unique_ptr<Link>> ConnectLink(const std::string& endpoint);
+// What a worker comes to a guarded address with.
+struct LinkKeys {
+  PublicKey server;  // who must answer
+  SecretKey own;
+};
+
+// Reconnects by itself, after 0.5 to 5 s with jitter. Errors: without keys an address that is
+// neither ipc:// with a path nor loopback TCP; with keys one that is not tcp://.
+Result<std::unique_ptr<Link>> ConnectLink(const std::string& endpoint,
+                                          const std::optional<LinkKeys>& keys = std::nullopt);
 
 }  // namespace pawl

@@ -34,6 +34,7 @@
 #include <vector>
 
 #include "schema/digest.h"
+#include "schema/key_files.h"
 #include "worker/agent.h"
 #include "worker/clocks/clocked_child.h"
 #include "worker/clocks/guardian_process.h"
@@ -59,6 +60,9 @@ constexpr int kMostClockMhz = 20'000;
 
 struct Options {
   std::string endpoint;
+  std::string server_key;
+  std::string keys;
+  std::string host;
   std::string device = "host";
   std::uint32_t slot = 0;
   std::string state;
@@ -190,6 +194,16 @@ int ListTheDevices(const Options& options) {
   return 0;
 }
 
+// None: no --server-key.
+Result<std::optional<LinkKeys>> ReadKeys(const Options& options) {
+  if (options.server_key.empty()) return std::optional<LinkKeys>();
+  auto server = PublicKeyOrFile(options.server_key);
+  if (!server) return Error{"--server-key: " + server.error().message};
+  auto own = ReadSecretKey(options.keys.empty() ? DefaultKeyFolder() : options.keys);
+  if (!own) return own.error();
+  return std::optional<LinkKeys>(LinkKeys{*server, *own});
+}
+
 Result<std::unique_ptr<Spool>> OpenSpool(const Options& options) {
   const std::string folder = options.state + "/spool/" + std::to_string(options.slot);
   const std::int64_t until = NowMs() + kSlotWaitMs;
@@ -257,7 +271,9 @@ int Work(const Options& options) {
   if (!clock_mhz) return Fail(clock_mhz.error().message, kExitUsage);
   const Result<BootId> boot = DrawBootId();
   if (!boot) return Fail(boot.error().message);
-  Result<std::unique_ptr<Link>> link = ConnectLink(options.endpoint);
+  const Result<std::optional<LinkKeys>> keys = ReadKeys(options);
+  if (!keys) return Fail(keys.error().message);
+  Result<std::unique_ptr<Link>> link = ConnectLink(options.endpoint, *keys);
   if (!link) return Fail(link.error().message);
   Result<std::unique_ptr<Spool>> spool = OpenSpool(options);
   if (!spool) return Fail(spool.error().message);
@@ -284,7 +300,7 @@ int Work(const Options& options) {
                      [](const std::string& line) { spdlog::warn("{}", line); });
 
   AgentOptions agent_options;
-  agent_options.host = HostName();
+  agent_options.host = options.host.empty() ? HostName() : options.host;
   agent_options.worker = WorkerId(agent_options.host.substr(0, 64) + "/" + Slug(options.device) +
                                   "/" + std::to_string(options.slot));
   agent_options.boot = *boot;
@@ -351,7 +367,14 @@ int Main(int argc, char** argv) {
   app.set_version_flag("--version", std::string("pawl-worker ") + PAWL_VERSION);
   app.set_config("--config", "", "file of these options, name = value, a line each");
   app.add_option("--connect", options.endpoint,
-                 "ipc:///PATH or tcp://127.0.0.1:PORT of the coordinator");
+                 "ipc:///PATH or tcp://127.0.0.1:PORT of the coordinator; with --server-key any "
+                 "tcp://ADDRESS:PORT");
+  app.add_option("--server-key", options.server_key,
+                 "the coordinator's public key, or a file with it");
+  app.add_option("--keys", options.keys,
+                 "folder of this host's own key (pawl keys new); default: " + DefaultKeyFolder());
+  app.add_option("--host", options.host,
+                 "the name that the coordinator allows this host's key under (default: its own)");
   app.add_option("--device", options.device, "host, cuda, cuda:NUMBER, cuda:UUID, or replay:FILE")
       ->capture_default_str();
   app.add_option("--slot", options.slot, "number that tells workers of one state folder apart")
@@ -404,6 +427,14 @@ int Main(int argc, char** argv) {
   if (options.reset_clocks) return ResetClocksMain(options.clock_leases);
   if (options.endpoint.empty())
     return Fail("--connect is missing; see pawl-worker --help", kExitUsage);
+  if (!options.keys.empty() && options.server_key.empty()) {
+    return Fail("--keys needs --server-key, the coordinator's public key", kExitUsage);
+  }
+  if (!options.host.empty()) {
+    if (const Status named = CheckHostName(options.host); !named) {
+      return Fail("--host: " + named.error().message, kExitUsage);
+    }
+  }
 
   auto log = spdlog::stderr_logger_st("pawl-worker");
   log->set_pattern("%Y-%m-%dT%H:%M:%S.%e %l slot=" + std::to_string(options.slot) + " %v");

@@ -75,5 +75,6 @@ void AddAudit(CLI::App& app, int& code);
 void AddMeasure(CLI::App& app, int& code);
 void AddCapture(CLI::App& app, int& code);
 void AddBench(CLI::App& app, int& code);
+void AddKeys(CLI::App& app, int& code);
 
 }  // namespace pawl

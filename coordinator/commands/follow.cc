@@ -38,6 +38,10 @@ Follow::Follow(Service& service, bool json, Confirmed* confirmed)
   service_.on_note = [this](const std::string& note) {
     if (!json_) Print(Paint(note, Tone::kDim, colour_) + "\n");
   };
+  service_.on_warning = [this](const std::string& warning) {
+    Finish();
+    Warn(warning);
+  };
 }
 
 const CoreTrack* Follow::TrackOf(TrackId id) const {

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <climits>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -22,6 +23,7 @@ struct RunOptions {
   std::vector<std::string> devices;
   std::uint32_t workers = 1;
   std::string endpoint;
+  std::string keys;
   std::string kernels;
   std::string state;
   ClockOptions clocks;
@@ -47,9 +49,18 @@ OperationLookup LookupIn(const std::string& kernels) {
 // Everything about the job that needs no worker; 0: go on.
 int CheckBeforehand(const RunOptions& options, const Job& job, const OperationLookup& lookup,
                     const PickedDevices& picked) {
+  const bool keyed = !options.keys.empty();
+  if (keyed && options.endpoint.empty()) {
+    return Fail("--keys is for workers of other hosts: give --listen tcp://ADDRESS:PORT with it",
+                kExitUsage);
+  }
   if (!options.endpoint.empty()) {
-    if (Status checked = CheckEndpoint(options.endpoint, EndpointUse::kListen); !checked) {
-      return Fail("--listen: " + checked.error().message, kExitUsage);
+    const Status checked = CheckEndpoint(options.endpoint, EndpointUse::kListen,
+                                         keyed ? EndpointKeys::kBothSides : EndpointKeys::kNone);
+    if (!checked) {
+      return Fail("--listen: " + checked.error().message +
+                      (keyed ? "" : ", or any tcp:// address with --keys FOLDER"),
+                  kExitUsage);
     }
   }
   auto reasons = CheckJob(job, picked.devices, lookup);
@@ -80,6 +91,16 @@ int WarnOfUnsearched(const Job& job, const Core& core) {
   return unsearched;
 }
 
+// As another host would name it: who listens on every address is called by name.
+std::string Reachable(const std::string& endpoint) {
+  const std::size_t colon = endpoint.rfind(':');
+  const std::string host = endpoint.substr(0, colon);
+  char name[HOST_NAME_MAX + 1] = "";
+  if (host != "tcp://0.0.0.0" && host != "tcp://[::]") return endpoint;
+  if (::gethostname(name, sizeof name - 1) != 0) return endpoint;
+  return "tcp://" + std::string(name) + endpoint.substr(colon);
+}
+
 int Run(const RunOptions& options) {
   auto job = ReadJob(options.job);
   if (!job) return Fail(job.error().message, kExitUsage);
@@ -99,7 +120,11 @@ int Run(const RunOptions& options) {
   SessionOptions session_options;
   session_options.service.ledger_folder =
       options.ledger.empty() ? "ledgers/" + job->name : options.ledger;
-  session_options.service.endpoint = options.endpoint;
+  if (options.keys.empty()) {
+    session_options.service.endpoint = options.endpoint;
+  } else {
+    session_options.service.guarded = GuardedAddress{options.endpoint, options.keys};
+  }
   session_options.service.kernels_root = *kernels;
   session_options.service.job = *job;
   session_options.service.fork = options.fork;
@@ -121,7 +146,11 @@ int Run(const RunOptions& options) {
     if (gpu && !options.clocks.pins()) {
       std::printf("GPU clocks are observed, not pinned; --clocks pin holds them while it runs\n");
     }
-    if (options.workers == 0) {
+    if (service.hub().key()) {
+      std::printf(
+          "workers of other hosts: pawl-worker --connect %s --server-key %s --device NAME\n",
+          Reachable(service.hub().guarded_endpoint()).c_str(), service.hub().key()->Hex().c_str());
+    } else if (options.workers == 0) {
       std::printf("waiting for workers: pawl-worker --connect %s --device NAME\n",
                   service.endpoint().c_str());
     }
@@ -156,7 +185,13 @@ void AddRun(CLI::App& app, int& code) {
                    "workers for each device; 0 waits for workers started by hand")
       ->check(CLI::Range(0, 256));
   command
-      ->add_option("--listen", options->endpoint, "ipc://PATH or tcp://127.0.0.1:PORT for workers")
+      ->add_option("--listen,--bind", options->endpoint,
+                   "ipc://PATH or tcp://127.0.0.1:PORT for workers; with --keys any "
+                   "tcp://ADDRESS:PORT")
+      ->check(NotEmpty());
+  command
+      ->add_option("--keys", options->keys,
+                   "folder of this host's key and of those it lets in (pawl keys)")
       ->check(NotEmpty());
   command->add_option("--kernels", options->kernels, "folder of operation packages")
       ->check(NotEmpty());

@@ -38,26 +38,30 @@ std::string LowerFirst(std::string text) {
 }  // namespace
 
 std::string UsageText(const CLI::App& app, const CLI::ParseError& error) {
-  const std::vector<CLI::App*> used = app.get_subcommands();
-  const CLI::App& command = used.empty() ? app : *used.front();
-  const std::string see =
-      "; see `" + (used.empty() ? app.get_name() : app.get_name() + " " + command.get_name()) +
-      " --help`";
+  const CLI::App* innermost = &app;
+  std::string path = app.get_name();
   std::vector<std::string> unknown = app.remaining();
-  if (unknown.empty()) unknown = command.remaining();
+  while (!innermost->get_subcommands().empty()) {
+    innermost = innermost->get_subcommands().front();
+    path += " " + innermost->get_name();
+    if (unknown.empty()) unknown = innermost->remaining();
+  }
+  const CLI::App& command = *innermost;
+  const std::vector<std::string> inner = CommandNames(command);
+  const std::string see = "; see `" + path + " --help`";
   // An option that nobody knows leaves the value behind it over, too: the first is the fault.
   if (unknown.empty()) {
-    if (used.empty()) return "no command; known are " + Joined(CommandNames(app)) + see;
+    if (!inner.empty()) return "no command; known are " + Joined(inner) + see;
     return LowerFirst(error.what()) + see;
   }
   if (unknown.front().starts_with("-")) {
     return UnknownName("option", unknown.front(), OptionNames(command)).message + see;
   }
-  if (used.empty()) {
-    const std::string nearest = Nearest(unknown.front(), CommandNames(app));
+  if (!inner.empty()) {
+    const std::string nearest = Nearest(unknown.front(), inner);
     return "unknown command '" + unknown.front() + "'" +
            (nearest.empty() ? "" : "; nearest is '" + nearest + "'") + "; known are " +
-           Joined(CommandNames(app)) + see;
+           Joined(inner) + see;
   }
   return "'" + unknown.front() + "' is one argument too many" + see;
 }

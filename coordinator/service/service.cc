@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "coordinator/service/admission.h"
 #include "coordinator/service/resume.h"
 #include "schema/codec.h"
 
@@ -52,6 +53,7 @@ Service::~Service() = default;
 bool Service::Done() const { return state_->core->Done() && state_->pending.empty(); }
 const Core& Service::core() const { return *state_->core; }
 const Ledger& Service::ledger() const { return *state_->ledger; }
+const Hub& Service::hub() const { return *state_->hub; }
 const std::string& Service::endpoint() const { return state_->hub->endpoint(); }
 const std::vector<std::string>& Service::refusals() const { return state_->refusals; }
 
@@ -65,8 +67,10 @@ Result<std::unique_ptr<Service>> Service::Open(ServiceOptions options) {
   state->dormant = std::move(folded->tracks);
   auto epoch = state->ledger->StartEpoch(PAWL_VERSION);
   if (!epoch) return epoch.error();
-  if (options.endpoint.empty()) options.endpoint = EndpointIn(options.ledger_folder);
-  auto hub = Hub::Bind(options.endpoint);
+  if (options.endpoint.empty() && !options.guarded) {
+    options.endpoint = EndpointIn(options.ledger_folder);
+  }
+  auto hub = Hub::Bind(options.endpoint, options.guarded);
   if (!hub) return hub.error();
   state->hub = *std::move(hub);
 
@@ -220,6 +224,9 @@ Status Service::Turn(std::int64_t timeout_ms, int wake_fd) {
     pollfd wake{wake_fd, POLLIN, 0};
     ::poll(&wake, 1, static_cast<int>(wait));
   }
+  for (const std::string& warning : state_->hub->TakeNotes()) {
+    if (on_warning) on_warning(warning);
+  }
   const std::int64_t now = NowMs();
   // Stopped while it waited: what came meanwhile is heard before anything is missed.
   if (now - before - wait > kStallMs) state_->core->OnStall(now - before - wait);
@@ -240,8 +247,15 @@ Status Service::Turn(std::int64_t timeout_ms, int wake_fd) {
                                                 entry.other_version, now));
       continue;
     }
-    // To an old copy of a ledger nothing is added; core says so to whoever has seen a newer one.
     const auto* hello = std::get_if<Hello>(&*entry.message);
+    if (hello != nullptr && !entry.host.empty()) {
+      if (const auto why = WhyNotAs(entry.host, *hello)) {
+        effects.send.push_back({entry.peer, Refuse{RefuseCode::kNotWanted, *why}});
+        effects.notes.push_back("worker refused (not_wanted): " + *why);
+        continue;
+      }
+    }
+    // To an old copy of a ledger nothing is added; core says so to whoever has seen a newer one.
     if (hello != nullptr && !state_->core->WhyLedgerBehind(hello->head)) {
       std::optional<std::string> refusal;
       const bool searching = !state_->core->tracks().empty();

@@ -21,7 +21,8 @@ namespace pawl {
 
 struct ServiceOptions {
   std::string ledger_folder;
-  std::string endpoint;      // empty: ipc:// in the ledger's folder
+  std::string endpoint;  // empty: ipc:// in the ledger's folder, or none beside `guarded`
+  std::optional<GuardedAddress> guarded{};  // for workers of other hosts
   std::string kernels_root;  // where operation packages lie
   std::optional<Job> job;    // none: only the tracks the ledger holds (confirm)
   bool search = true;        // false: nothing is proposed; only confirmations are granted
@@ -54,12 +55,14 @@ class Service {
   bool Done() const;
   const Core& core() const;
   const Ledger& ledger() const;
+  const Hub& hub() const;
   const std::string& endpoint() const;
   // Why devices that came were refused, a line each, none twice.
   const std::vector<std::string>& refusals() const;
 
   std::function<void(const Event&)> on_event;  // after it is synced
   std::function<void(const std::string&)> on_note;
+  std::function<void(const std::string&)> on_warning;  // a person may have to do something
   static std::int64_t NowMs();  // monotonic
 
  private:

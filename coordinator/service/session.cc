@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "schema/endpoint.h"
+#include "schema/key_files.h"
 
 namespace pawl {
 namespace {
@@ -17,11 +18,19 @@ constexpr std::int64_t kIdleMs = 5'000;  // without a grant, where a worker is g
 
 Result<std::unique_ptr<Session>> Session::Open(SessionOptions options) {
   // What can be found wrong without making a ledger is.
-  const bool in_ledger = options.service.endpoint.empty();
+  const std::optional<GuardedAddress>& guarded = options.service.guarded;
+  const bool in_ledger = options.service.endpoint.empty() && (!guarded || options.workers > 0);
   if (in_ledger) options.service.endpoint = EndpointIn(options.service.ledger_folder);
-  if (Status checked = CheckEndpoint(options.service.endpoint, EndpointUse::kListen); !checked) {
-    return Error{"cannot listen: " + checked.error().message +
-                 (in_ledger ? " with --listen, or a ledger folder with a shorter name" : "")};
+  if (in_ledger || !guarded) {
+    const Status checked = CheckEndpoint(options.service.endpoint, EndpointUse::kListen);
+    if (!checked) {
+      return Error{"cannot listen: " + checked.error().message +
+                   (in_ledger ? " with --listen, or a ledger folder with a shorter name" : "")};
+    }
+  }
+  if (guarded) {
+    if (auto secret = ReadSecretKey(guarded->keys); !secret) return secret.error();
+    if (auto list = ReadAllowList(guarded->keys); !list) return list.error();
   }
   std::string program;
   if (options.workers > 0) {
