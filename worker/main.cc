@@ -375,7 +375,7 @@ int Main(int argc, char** argv) {
                  "folder of this host's own key (pawl keys new); default: " + DefaultKeyFolder());
   app.add_option("--host", options.host,
                  "the name that the coordinator allows this host's key under (default: its own)");
-  app.add_option("--device", options.device, "host, cuda, cuda:NUMBER, cuda:UUID, or replay:FILE")
+  app.add_option("--device", options.device, "host, cuda, cuda:NUMBER, cuda:UUID, emulated:sm_89, or replay:FILE")
       ->capture_default_str();
   app.add_option("--slot", options.slot, "number that tells workers of one state folder apart")
       ->capture_default_str()

@@ -152,14 +152,19 @@ std::string WithDynamicShared(std::string_view text) {
     std::size_t name = before.size();
     while (name > 0 && IsWord(before[name - 1])) --name;
     const std::string type(Trimmed(before.substr(0, name)));
-    out += text.substr(done, at - done);
     const std::string word(before.substr(name));
+    const std::size_t closed = declaration.find(']', bracket);
+    if (closed == std::string::npos) continue;
+    out += text.substr(done, at - done);
+    // "[2]" of "s[][2]": a pointer to rows.
+    const std::string row(Trimmed(std::string_view(declaration).substr(closed + 1)));
+    const std::string pointer = row.empty() ? "* const " + word : " (* const " + word + ")" + row;
     if (AtFileScope(code, at)) {
       // Where the device keeps it, since nothing of the unit runs before a launch.
-      out += "extern " + type + "* const " + word + " PAWL_DYNAMIC";
+      out += "extern " + type + pointer + " PAWL_DYNAMIC";
     } else {
-      out +=
-          type + "* const " + word + " = static_cast<" + type + "*>(pawl_position.dynamic_shared)";
+      out += type + pointer + " = static_cast<" + type + (row.empty() ? "*" : " (*)" + row) +
+             ">(pawl_position.dynamic_shared)";
     }
     // What spanned lines still does.
     out.append(static_cast<std::size_t>(std::count(declaration.begin(), declaration.end(), '\n')),

@@ -220,13 +220,20 @@ void Watch::NoteRead(WatchedWord& cell, const Spot& spot) {
   cell.read_sync = touch.moment;
 }
 
+bool Watch::AnyWritten(const Spot& spot, std::size_t bytes, std::uint32_t oldest) {
+  const unsigned shift = spot.cells->shift;
+  const WatchedWord* const first = spot.cells->cells.data() + (spot.offset >> shift);
+  return std::any_of(first, first + (bytes >> shift),
+                     [&](const WatchedWord& cell) { return cell.write_epoch >= oldest; });
+}
+
 template <Watch::Kind kKind>
 void Watch::TouchCell(WatchedWord& cell, const Spot& spot, std::uintptr_t at, std::size_t bytes,
                       const void* from, PawlSite site) {
   const std::uint32_t oldest = spot.global ? 1 : cluster_start_;
   const bool written = cell.write_epoch >= oldest;
   constexpr bool kReads = kKind == Kind::kRead || kKind == Kind::kAtomic;
-  if (kReads && !written && !unseen_stores) {
+  if (kReads && !written && !unseen_stores && !AnyWritten(spot, bytes, oldest)) {
     Fail(DescribeCurrent() + " reads " + NameOf(at, bytes) + ", which " +
              (spot.global ? "nobody has written"
                           : "no thread of the block has written yet: is a barrier missing?"),

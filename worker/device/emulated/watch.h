@@ -190,6 +190,8 @@ class Watch {
   std::size_t ClusterOf(std::uint32_t epoch) const;  // its place in clusters_
   Instant Now() const { return {Rank(), thread_, block_->epoch, cluster_first_, sync_, -1}; }
   std::uint16_t Rank() const { return static_cast<std::uint16_t>(rank_); }
+  // Whether some word of an access is: the rest may be padding, which a copy of a struct reads too.
+  static bool AnyWritten(const Spot& spot, std::size_t bytes, std::uint32_t oldest);
   template <Kind kKind>
   void TouchCell(WatchedWord& cell, const Spot& spot, std::uintptr_t at, std::size_t bytes,
                  const void* from, PawlSite site);

@@ -72,7 +72,7 @@ PAWL_HOOK __ubsan_handle_out_of_bounds(void* data, unsigned long index) {
 #define __global__ __attribute__((flatten))
 #define __device__
 #define __host__
-#define __constant__ static
+#define __constant__
 #define __managed__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__
@@ -188,7 +188,6 @@ PAWL_INLINE int __all_sync(unsigned mask, int predicate, PAWL_SITE) {
 template <typename T>
 PAWL_INLINE T PawlShuffle(int operation, unsigned mask, T value, unsigned parameter, int width,
                           PawlSite site) {
-  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "shuffles take values of 4 or 8 bytes");
   unsigned long long bits = 0;
   __builtin_memcpy(&bits, &value, sizeof value);
   bits = pawl_hooks.warp(pawl_hooks.machine, operation, mask, bits, parameter,
@@ -196,10 +195,12 @@ PAWL_INLINE T PawlShuffle(int operation, unsigned mask, T value, unsigned parame
   __builtin_memcpy(&value, &bits, sizeof value);
   return value;
 }
+// As for CUDA's own, what is smaller than an int goes as one.
 #define PAWL_SHUFFLE(name, operation, type)                                                      \
   template <typename T>                                                                          \
-  PAWL_INLINE T name(unsigned mask, T value, type parameter, int width = 32, PAWL_SITE) {        \
-    return PawlShuffle(operation, mask, value, static_cast<unsigned>(parameter), width,          \
+  PAWL_INLINE auto name(unsigned mask, T value, type parameter, int width = 32, PAWL_SITE)       \
+      -> decltype(+value) {                                                                      \
+    return PawlShuffle(operation, mask, +value, static_cast<unsigned>(parameter), width,         \
                        {file, line});                                                            \
   }
 PAWL_SHUFFLE(__shfl_sync, kPawlShuffle, int)
@@ -207,6 +208,45 @@ PAWL_SHUFFLE(__shfl_up_sync, kPawlShuffleUp, unsigned)
 PAWL_SHUFFLE(__shfl_down_sync, kPawlShuffleDown, unsigned)
 PAWL_SHUFFLE(__shfl_xor_sync, kPawlShuffleXor, int)
 #undef PAWL_SHUFFLE
+// Each lane of the mask says its value in turn.
+template <typename T>
+PAWL_INLINE unsigned __match_any_sync(unsigned mask, T value, PAWL_SITE) {
+  unsigned same = 0;
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    if ((mask >> lane & 1) == 0) continue;
+    const T other = PawlShuffle(kPawlShuffle, mask, value, lane, 32, {file, line});
+    if (other == value) same |= 1u << lane;
+  }
+  return same;
+}
+template <typename T>
+PAWL_INLINE unsigned __match_all_sync(unsigned mask, T value, int* all, PAWL_SITE) {
+  *all = __match_any_sync(mask, value, file, line) == mask;
+  return *all ? mask : 0;
+}
+#define PAWL_REDUCE_OF(name, type, expression)                                                   \
+  PAWL_INLINE type name(unsigned mask, type value, PAWL_SITE) {                                  \
+    type sum = 0;                                                                                \
+    bool any = false;                                                                            \
+    for (unsigned lane = 0; lane < 32; ++lane) {                                                 \
+      if ((mask >> lane & 1) == 0) continue;                                                     \
+      const type next = PawlShuffle(kPawlShuffle, mask, value, lane, 32, {file, line});          \
+      sum = any ? (expression) : next;                                                           \
+      any = true;                                                                                \
+    }                                                                                            \
+    return sum;                                                                                  \
+  }
+#define PAWL_REDUCE(name, expression)         \
+  PAWL_REDUCE_OF(name, unsigned, expression)  \
+  PAWL_REDUCE_OF(name, int, expression)
+PAWL_REDUCE(__reduce_add_sync, sum + next)
+PAWL_REDUCE(__reduce_min_sync, next < sum ? next : sum)
+PAWL_REDUCE(__reduce_max_sync, next > sum ? next : sum)
+PAWL_REDUCE_OF(__reduce_and_sync, unsigned, sum & next)
+PAWL_REDUCE_OF(__reduce_or_sync, unsigned, sum | next)
+PAWL_REDUCE_OF(__reduce_xor_sync, unsigned, sum ^ next)
+#undef PAWL_REDUCE
+#undef PAWL_REDUCE_OF
 
 // Loads and stores with hints: the hints do nothing here.
 #define PAWL_LOAD(name) \
@@ -269,6 +309,27 @@ PAWL_UNSEEN __attribute__((noinline)) T atomicCAS(T* at, __type_identity_t<T> co
 }
 #define atomicAdd_block atomicAdd
 #define atomicAdd_system atomicAdd
+#define atomicExch_block atomicExch
+#define atomicExch_system atomicExch
+#define atomicCAS_block atomicCAS
+#define atomicCAS_system atomicCAS
+
+// Memory. A call of the C library's is not seen, so what it touches is told here.
+PAWL_INLINE void* PawlCopy(void* to, const void* from, size_t bytes) {
+#ifdef PAWL_WATCHED
+  __tsan_read_range(const_cast<void*>(from), bytes);
+  __tsan_write_range(to, bytes);
+#endif
+  return __builtin_memcpy(to, from, bytes);
+}
+PAWL_INLINE void* PawlSet(void* to, int value, size_t bytes) {
+#ifdef PAWL_WATCHED
+  __tsan_write_range(to, bytes);
+#endif
+  return __builtin_memset(to, value, bytes);
+}
+#define memcpy PawlCopy
+#define memset PawlSet
 
 // Bits.
 PAWL_INLINE int __float_as_int(float value) { return __builtin_bit_cast(int, value); }
@@ -283,6 +344,44 @@ PAWL_INLINE double __longlong_as_double(long long value) {
 }
 PAWL_INLINE int __clz(int value) { return value == 0 ? 32 : __builtin_clz(value); }
 PAWL_INLINE int __clzll(long long value) { return value == 0 ? 64 : __builtin_clzll(value); }
+PAWL_INLINE int __ffsll(long long value) { return __builtin_ffsll(value); }
+PAWL_INLINE unsigned __brev(unsigned value) {
+  unsigned turned = 0;
+  for (int bit = 0; bit < 32; ++bit) turned |= (value >> bit & 1) << (31 - bit);
+  return turned;
+}
+PAWL_INLINE unsigned long long __brevll(unsigned long long value) {
+  return static_cast<unsigned long long>(__brev(static_cast<unsigned>(value))) << 32 |
+         __brev(static_cast<unsigned>(value >> 32));
+}
+PAWL_INLINE unsigned __funnelshift_l(unsigned low, unsigned high, unsigned by) {
+  return static_cast<unsigned>(((static_cast<unsigned long long>(high) << 32 | low) << (by & 31)) >> 32);
+}
+PAWL_INLINE unsigned __funnelshift_r(unsigned low, unsigned high, unsigned by) {
+  return static_cast<unsigned>((static_cast<unsigned long long>(high) << 32 | low) >> (by & 31));
+}
+PAWL_INLINE unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
+  const unsigned long long both = static_cast<unsigned long long>(high) << 32 | low;
+  unsigned picked = 0;
+  for (int i = 0; i < 4; ++i) {
+    const unsigned pick = selector >> (4 * i);
+    unsigned byte = static_cast<unsigned>(both >> (8 * (pick & 7))) & 0xff;
+    if ((pick & 8) != 0) byte = (byte & 0x80) != 0 ? 0xff : 0;  // its sign, eight times
+    picked |= byte << (8 * i);
+  }
+  return picked;
+}
+PAWL_INLINE int __dp4a(int a, int b, int sum) {
+  for (int i = 0; i < 4; ++i) {
+    sum += static_cast<signed char>(a >> (8 * i)) * static_cast<signed char>(b >> (8 * i));
+  }
+  return sum;
+}
+PAWL_INLINE unsigned __sad(int a, int b, unsigned sum) {
+  return sum + (a < b ? static_cast<unsigned>(b) - static_cast<unsigned>(a)
+                      : static_cast<unsigned>(a) - static_cast<unsigned>(b));
+}
+PAWL_INLINE unsigned __usad(unsigned a, unsigned b, unsigned sum) { return sum + (a < b ? b - a : a - b); }
 PAWL_INLINE int __ffs(int value) { return __builtin_ffs(value); }
 PAWL_INLINE int __popc(unsigned value) { return __builtin_popcount(value); }
 PAWL_INLINE int __popcll(unsigned long long value) { return __builtin_popcountll(value); }
@@ -323,6 +422,12 @@ PAWL_MATH1(ceil)
 PAWL_MATH1(round)
 PAWL_MATH1(rint)
 PAWL_MATH1(trunc)
+PAWL_MATH1(nearbyint)
+PAWL_MATH1(asinh)
+PAWL_MATH1(acosh)
+PAWL_MATH1(atanh)
+PAWL_MATH1(lgamma)
+PAWL_MATH1(tgamma)
 #undef PAWL_MATH1
 #define PAWL_MATH2(name)                \
   float name##f(float, float) noexcept; \
@@ -334,7 +439,17 @@ PAWL_MATH2(fmod)
 PAWL_MATH2(atan2)
 PAWL_MATH2(hypot)
 PAWL_MATH2(copysign)
+PAWL_MATH2(fdim)
+PAWL_MATH2(remainder)
 #undef PAWL_MATH2
+float ldexpf(float, int) noexcept;
+double ldexp(double, int) noexcept;
+float frexpf(float, int*) noexcept;
+double frexp(double, int*) noexcept;
+long lrintf(float) noexcept;
+long lrint(double) noexcept;
+long lroundf(float) noexcept;
+long lround(double) noexcept;
 float fmaf(float, float, float) noexcept;
 double fma(double, double, double) noexcept;
 int abs(int) noexcept;
@@ -377,7 +492,31 @@ PAWL_INLINE float __frsqrt_rn(float value) { return 1.0f / sqrtf(value); }
 PAWL_INLINE int __float2int_rn(float value) { return static_cast<int>(rintf(value)); }
 PAWL_INLINE int __float2int_rz(float value) { return static_cast<int>(value); }
 PAWL_INLINE int __float2int_rd(float value) { return static_cast<int>(floorf(value)); }
+PAWL_INLINE int __float2int_ru(float value) { return static_cast<int>(ceilf(value)); }
+PAWL_INLINE unsigned __float2uint_rn(float value) { return static_cast<unsigned>(rintf(value)); }
+PAWL_INLINE unsigned __float2uint_rz(float value) { return static_cast<unsigned>(value); }
+PAWL_INLINE long long __float2ll_rn(float value) { return static_cast<long long>(rintf(value)); }
 PAWL_INLINE float __int2float_rn(int value) { return static_cast<float>(value); }
+PAWL_INLINE float __uint2float_rn(unsigned value) { return static_cast<float>(value); }
+PAWL_INLINE float __ll2float_rn(long long value) { return static_cast<float>(value); }
+PAWL_INLINE double __int2double_rn(int value) { return value; }
+PAWL_INLINE float __double2float_rn(double value) { return static_cast<float>(value); }
+PAWL_INLINE double __dadd_rn(double a, double b) { return a + b; }
+PAWL_INLINE double __dmul_rn(double a, double b) { return a * b; }
+PAWL_INLINE int __hadd(int a, int b) { return static_cast<int>((1ll * a + b) >> 1); }
+PAWL_INLINE float rcbrtf(float value) { return 1.0f / cbrtf(value); }
+PAWL_INLINE float norm3df(float a, float b, float c) {
+  return static_cast<float>(sqrt(1.0 * a * a + 1.0 * b * b + 1.0 * c * c));
+}
+PAWL_INLINE float normcdff(float value) {
+  return static_cast<float>(0.5 * erfc(-0.70710678118654752440 * value));
+}
+PAWL_INLINE float sinpif(float value) {
+  return static_cast<float>(sin(3.14159265358979323846 * fmod(value, 2.0)));
+}
+PAWL_INLINE float cospif(float value) {
+  return static_cast<float>(cos(3.14159265358979323846 * fmod(value, 2.0)));
+}
 PAWL_INLINE bool isnan(float value) { return __builtin_isnan(value); }
 PAWL_INLINE bool isnan(double value) { return __builtin_isnan(value); }
 PAWL_INLINE bool isinf(float value) { return __builtin_isinf(value); }
@@ -394,10 +533,24 @@ PAWL_EXTREMES(unsigned long)
 PAWL_EXTREMES(long long)
 PAWL_EXTREMES(unsigned long long)
 #undef PAWL_EXTREMES
+// Of a signed and an unsigned one, the unsigned ones'.
+#define PAWL_MIXED_EXTREMES(type)                                                                    \
+  PAWL_INLINE constexpr unsigned type min(type a, unsigned type b) { return min((unsigned type)a, b); } \
+  PAWL_INLINE constexpr unsigned type min(unsigned type a, type b) { return min(a, (unsigned type)b); } \
+  PAWL_INLINE constexpr unsigned type max(type a, unsigned type b) { return max((unsigned type)a, b); } \
+  PAWL_INLINE constexpr unsigned type max(unsigned type a, type b) { return max(a, (unsigned type)b); }
+PAWL_MIXED_EXTREMES(int)
+PAWL_MIXED_EXTREMES(long)
+PAWL_MIXED_EXTREMES(long long)
+#undef PAWL_MIXED_EXTREMES
 PAWL_INLINE float min(float a, float b) { return fminf(a, b); }
 PAWL_INLINE float max(float a, float b) { return fmaxf(a, b); }
 PAWL_INLINE double min(double a, double b) { return fmin(a, b); }
 PAWL_INLINE double max(double a, double b) { return fmax(a, b); }
+PAWL_INLINE double min(float a, double b) { return fmin(a, b); }
+PAWL_INLINE double min(double a, float b) { return fmin(a, b); }
+PAWL_INLINE double max(float a, double b) { return fmax(a, b); }
+PAWL_INLINE double max(double a, float b) { return fmax(a, b); }
 PAWL_INLINE float abs(float value) { return fabsf(value); }
 PAWL_INLINE double abs(double value) { return fabs(value); }
 PAWL_INLINE long long abs(long long value) { return value < 0 ? -value : value; }
