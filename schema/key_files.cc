@@ -171,8 +171,9 @@ Result<PublicKey> ReadPublicKey(const std::string& file) {
 Result<PublicKey> PublicKeyOrFile(const std::string& key_or_file) {
   if (auto key = PublicKey::FromHex(key_or_file)) return key;
   if (::access(key_or_file.c_str(), F_OK) == 0) return ReadPublicKey(key_or_file);
-  return Error{"\"" + key_or_file.substr(0, 2 * kKeyBytes + 1) +
-               "\" is neither a public key (64 hexadecimal digits) nor a file"};
+  // It may be most of a secret: not said.
+  return Error{"what is given, " + std::to_string(key_or_file.size()) +
+               " characters, is neither a public key (64 hexadecimal digits) nor a file"};
 }
 
 Result<AllowList> ReadAllowList(const std::string& folder) {

@@ -162,6 +162,10 @@ class ZmqLink final : public Link {
     socket.set(zmq::sockopt::curve_secretkey, zmq::buffer(keys_->own.bytes));
   }
 
+  // Once a worker was let in, who refuses it may be somebody else at a port that was left: it comes
+  // again.
+  Advice AdviceOfRefusal() const { return connections_ == 0 ? Advice::kHalt : Advice::kRetry; }
+
   // libzmq goes on in silence, or has given up in silence.
   void OnBrokenHandshake(std::uint16_t event, std::uint32_t value) {
     const std::string who = "the coordinator at " + endpoint_;
@@ -169,12 +173,12 @@ class ZmqLink final : public Link {
       trouble_ = Error{who +
                            " does not allow this host's key; its log says how to (pawl keys "
                            "allow), pawl keys list here says which it is",
-                       Advice::kHalt};
+                       AdviceOfRefusal()};
     } else if (event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL &&
                value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH) {
       trouble_ = Error{who + (keys_ ? " takes no keys; leave --server-key out, or give it --keys"
                                     : " wants a key; give --server-key and --keys"),
-                       Advice::kHalt};
+                       AdviceOfRefusal()};
     } else if (keys_ && ++broken_off_ % kBrokenOffPerLine == kFirstBrokenOff) {
       trouble_ = Error{who + " does not answer with key " + keys_->server.Hex() + ": " +
                            std::to_string(broken_off_) +

@@ -99,6 +99,7 @@ void CompareFile(const Order& order, const Buffer& buffer, const std::string& pa
   const auto bytes = ReadWhole(path);
   if (!bytes) return Fail(check, bytes.error().message);
   std::vector<double> aligned((bytes->size() + sizeof(double) - 1) / sizeof(double));
+  if (bytes->size() != wanted) return Fail(check, "changed the file of output " + buffer.name);
   std::memcpy(aligned.data(), bytes->data(), bytes->size());
   const Comparison compared =
       Compare(buffer, aligned.data(), expected.data(), order.check.rtol, order.check.atol);

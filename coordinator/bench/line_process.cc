@@ -137,11 +137,16 @@ LineProcess::~LineProcess() {
 LineProcess::Waited LineProcess::WaitFor(int fd, short events, std::int64_t until_ms,
                                          const Idle& idle) {
   while (true) {
-    const std::int64_t left = until_ms - NowMs();
+    const std::int64_t now = NowMs();
+    const std::int64_t left = until_ms - now;
+    // By the clock: who says a little all the time holds nobody up.
+    if (now >= idle_at_ms_) {
+      if (!idle()) return Waited::kStopped;
+      idle_at_ms_ = NowMs() + kIdleMs;
+    }
     pollfd item{fd, events, 0};
     const auto wait = static_cast<int>(std::clamp<std::int64_t>(left, 0, kIdleMs));
     if (::poll(&item, 1, wait) > 0) return Waited::kReady;
-    if (!idle()) return Waited::kStopped;
     if (left <= 0) return Waited::kLate;
   }
 }
@@ -193,6 +198,11 @@ Status LineProcess::Send(const std::string& request, std::int64_t deadline_ms,
 Result<std::string> LineProcess::Ask(const std::string& request, std::int64_t deadline_ms,
                                      const Idle& idle) {
   const std::int64_t until = NowMs() + deadline_ms;
+  if (buffered_.empty()) {
+    std::array<char, 256> early;
+    const ssize_t got = ::read(from_, early.data(), early.size());
+    if (got > 0) buffered_.append(early.data(), static_cast<std::size_t>(got));
+  }
   if (!buffered_.empty()) {
     return Error{"said '" + Quotable(buffered_) +
                  "' without being asked; wanted one line an answer"};

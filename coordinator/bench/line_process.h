@@ -60,6 +60,7 @@ class LineProcess {
   int to_;
   const int from_;
   std::string buffered_;
+  std::int64_t idle_at_ms_ = 0;  // when the caller's turn is next
   bool interrupted_ = false;
 };
 

@@ -51,6 +51,11 @@ std::vector<std::string> ZapReply(const ZapRequest& request, const Admission& ad
   return {"1.0", request[kRequestId], std::to_string(admission.status), "", admission.host, ""};
 }
 
+std::optional<std::string> WhyNotFrom(const std::string& host, const WorkerId& worker) {
+  if (worker.value.substr(0, worker.value.find('/')) == host) return std::nullopt;
+  return "a report of worker " + worker.value + " came with the key of host " + host;
+}
+
 std::optional<std::string> WhyNotAs(const std::string& host, const Hello& hello) {
   const std::string& name = hello.worker.value;
   const std::string claimed = name.substr(0, name.find('/'));

@@ -41,6 +41,8 @@ std::vector<std::string> ZapReply(const ZapRequest& request, const Admission& ad
 
 // Why a worker whose key is `host`'s may not say this; nullopt: it may.
 std::optional<std::string> WhyNotAs(const std::string& host, const Hello& hello);
+// Why a report that names `worker` as its own may not come with that key.
+std::optional<std::string> WhyNotFrom(const std::string& host, const WorkerId& worker);
 
 // What is said of the refused, a line each, and how often: a key once a minute, ten lines a minute
 // in all, and how many went unsaid with the next. A flood of strangers fills no disk.

@@ -57,6 +57,12 @@ Status TryToGetIn(const std::string& endpoint, const PublicKey& server) {
   const auto fault = [](const std::string& what) {
     return Error{"the check of keys does not hold: " + what + "; nothing is bound", Advice::kHalt};
   };
+  // No answer is no proof: a machine that is too busy for a handshake does not listen either.
+  const auto untried = [](const std::string& who) {
+    return Error{"the check of keys could not be tried: no handshake of " + who +
+                     " came to an end in 30 s; nothing is bound, try again",
+                 Advice::kHalt};
+  };
   auto stranger = NewKeyPair();
   if (!stranger) return stranger.error();
   try {
@@ -65,6 +71,8 @@ Status TryToGetIn(const std::string& endpoint, const PublicKey& server) {
         break;
       case Met::kLetIn:
         return fault("a key that is not allowed got in");
+      case Met::kNothing:
+        return untried("a key that is not allowed");
       default:
         return fault("a key that is not allowed was not told so");
     }
@@ -75,7 +83,7 @@ Status TryToGetIn(const std::string& endpoint, const PublicKey& server) {
       case Met::kLetIn:
         return fault("who has no key got in");
       case Met::kNothing:
-        break;
+        return untried("who has no key");
     }
     return fault("who has no key was not refused");
   } catch (const zmq::error_t& error) {

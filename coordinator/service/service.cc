@@ -255,6 +255,19 @@ Status Service::Turn(std::int64_t timeout_ms, int wake_fd) {
         continue;
       }
     }
+    const auto* reported = std::get_if<ReportMessage>(&*entry.message);
+    if (reported != nullptr && !entry.host.empty()) {
+      const Report& report = reported->report;
+      if (const auto why = WhyNotFrom(entry.host, report.worker)) {
+        const Digest digest = Sha256(EncodeReport(report));
+        const LeaseKey key{report.kind, report.track, report.generation, report.attempt,
+                           report.batch};
+        effects.send.push_back(
+            {entry.peer, RejectMessage{key, digest, RejectCode::kMalformed, *why, false}});
+        effects.notes.push_back("report refused (malformed): " + *why);
+        continue;
+      }
+    }
     // To an old copy of a ledger nothing is added; core says so to whoever has seen a newer one.
     if (hello != nullptr && !state_->core->WhyLedgerBehind(hello->head)) {
       std::optional<std::string> refusal;

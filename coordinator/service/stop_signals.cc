@@ -15,6 +15,7 @@ Result<std::unique_ptr<StopSignals>> StopSignals::Block() {
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGHUP);  // of a terminal that is gone
   ::sigprocmask(SIG_BLOCK, &signals, nullptr);
   const int fd = ::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
   if (fd < 0) return Error{std::string("signalfd: ") + std::strerror(errno)};

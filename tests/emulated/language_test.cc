@@ -41,9 +41,27 @@ TEST(Language, IsWhatOrdinaryKernelsUse) {
            "y = 2 * x + (__brev(1u << 31) - 1 + __byte_perm(0x03020100, 0, 0x0003) - 3);",
            "y = 2 * x + (__dp4a(0x01ff0102, 0x01010101, 0) - 3);",
            "y = 2 * x + (__funnelshift_l(0x80000000u, 1, 1) - 3);",
+           "y = 2 * x + (__dp4a(200u, 1u, 0u) - 200u);",
+           "y = 2 * x + (min(255u, __float2uint_rn(-3.0f)) + __float2int_rz(0.0f / (x - x)));",
+           "y = 2 * x; if (t % 32 < 16) y += __reduce_add_sync(0xffffu, 1) - 16;",
+           "const float none = 0.0f / (x - x);"
+           " y = 2 * x + (__popc(__match_any_sync(~0u, none)) - 32);",
            "y = ldexpf(x, 1) + __float2int_ru(0.5f) - 1;",
        }) {
     EXPECT_EQ(FoundIn(Kernel(body)), "") << body;
+  }
+}
+
+// Lanes that have left are nobody's: CUDA's own pass them over.
+TEST(Language, CollectivesPassOverLanesThatHaveLeft) {
+  for (const char* body :
+       {"__reduce_add_sync(~0u, 1) - 28", "__popc(__match_any_sync(~0u, 3)) - 28",
+        "__popc(__match_all_sync(~0u, 3, &all_same)) - 28"}) {
+    EXPECT_EQ(FoundIn(Kernel("int all_same; if (i < n) Y[i] = 2 * x;\n  if (t % 32 > 27) return;\n"
+                             "  y = 2 * x + (" +
+                             std::string(body) + ");")),
+              "")
+        << body;
   }
 }
 

@@ -62,6 +62,14 @@ TEST(Admit, AWorkersNameMustBeItsKeys) {
   EXPECT_TRUE(WhyNotAs("gpu1", hello));
 }
 
+TEST(Admit, AReportIsOfItsKeysHost) {
+  EXPECT_EQ(WhyNotFrom("gpu1", WorkerId("gpu1/cuda-0/3")), std::nullopt);
+  EXPECT_THAT(*WhyNotFrom("gpu2", WorkerId("gpu1/cuda-0/3")),
+              AllOf(HasSubstr("gpu1/cuda-0/3"), HasSubstr("host gpu2")));
+  EXPECT_TRUE(WhyNotFrom("gpu", WorkerId("gpu1/cuda-0/3")));
+  EXPECT_TRUE(WhyNotFrom("gpu1", WorkerId("gpu12/cuda-0/3")));
+}
+
 Admission Unknown(char first) {
   ZapRequest request = Request();
   request[6] = std::string(32, first);

@@ -188,6 +188,7 @@ PAWL_INLINE int __all_sync(unsigned mask, int predicate, PAWL_SITE) {
 template <typename T>
 PAWL_INLINE T PawlShuffle(int operation, unsigned mask, T value, unsigned parameter, int width,
                           PawlSite site) {
+  static_assert(sizeof(T) <= 8, "shuffles take values of at most 8 bytes");
   unsigned long long bits = 0;
   __builtin_memcpy(&bits, &value, sizeof value);
   bits = pawl_hooks.warp(pawl_hooks.machine, operation, mask, bits, parameter,
@@ -208,28 +209,31 @@ PAWL_SHUFFLE(__shfl_up_sync, kPawlShuffleUp, unsigned)
 PAWL_SHUFFLE(__shfl_down_sync, kPawlShuffleDown, unsigned)
 PAWL_SHUFFLE(__shfl_xor_sync, kPawlShuffleXor, int)
 #undef PAWL_SHUFFLE
-// Each lane of the mask says its value in turn.
+// Each lane of the mask that has not left says its value in turn; values are compared by their bits.
 template <typename T>
 PAWL_INLINE unsigned __match_any_sync(unsigned mask, T value, PAWL_SITE) {
+  const unsigned here = __ballot_sync(mask, 1, file, line);
   unsigned same = 0;
   for (unsigned lane = 0; lane < 32; ++lane) {
-    if ((mask >> lane & 1) == 0) continue;
+    if ((here >> lane & 1) == 0) continue;
     const T other = PawlShuffle(kPawlShuffle, mask, value, lane, 32, {file, line});
-    if (other == value) same |= 1u << lane;
+    if (__builtin_memcmp(&other, &value, sizeof value) == 0) same |= 1u << lane;
   }
   return same;
 }
 template <typename T>
 PAWL_INLINE unsigned __match_all_sync(unsigned mask, T value, int* all, PAWL_SITE) {
-  *all = __match_any_sync(mask, value, file, line) == mask;
-  return *all ? mask : 0;
+  const unsigned here = __ballot_sync(mask, 1, file, line);
+  *all = __match_any_sync(mask, value, file, line) == here;
+  return *all ? here : 0;
 }
 #define PAWL_REDUCE_OF(name, type, expression)                                                   \
   PAWL_INLINE type name(unsigned mask, type value, PAWL_SITE) {                                  \
+    const unsigned here = __ballot_sync(mask, 1, file, line);                                    \
     type sum = 0;                                                                                \
     bool any = false;                                                                            \
     for (unsigned lane = 0; lane < 32; ++lane) {                                                 \
-      if ((mask >> lane & 1) == 0) continue;                                                     \
+      if ((here >> lane & 1) == 0) continue;                                                     \
       const type next = PawlShuffle(kPawlShuffle, mask, value, lane, 32, {file, line});          \
       sum = any ? (expression) : next;                                                           \
       any = true;                                                                                \
@@ -377,6 +381,10 @@ PAWL_INLINE int __dp4a(int a, int b, int sum) {
   }
   return sum;
 }
+PAWL_INLINE unsigned __dp4a(unsigned a, unsigned b, unsigned sum) {
+  for (int i = 0; i < 4; ++i) sum += (a >> (8 * i) & 0xff) * (b >> (8 * i) & 0xff);
+  return sum;
+}
 PAWL_INLINE unsigned __sad(int a, int b, unsigned sum) {
   return sum + (a < b ? static_cast<unsigned>(b) - static_cast<unsigned>(a)
                       : static_cast<unsigned>(a) - static_cast<unsigned>(b));
@@ -489,13 +497,24 @@ PAWL_INLINE float __fdiv_rn(float a, float b) { return a / b; }
 PAWL_INLINE float __frcp_rn(float value) { return 1.0f / value; }
 PAWL_INLINE float __fsqrt_rn(float value) { return sqrtf(value); }
 PAWL_INLINE float __frsqrt_rn(float value) { return 1.0f / sqrtf(value); }
-PAWL_INLINE int __float2int_rn(float value) { return static_cast<int>(rintf(value)); }
-PAWL_INLINE int __float2int_rz(float value) { return static_cast<int>(value); }
-PAWL_INLINE int __float2int_rd(float value) { return static_cast<int>(floorf(value)); }
-PAWL_INLINE int __float2int_ru(float value) { return static_cast<int>(ceilf(value)); }
-PAWL_INLINE unsigned __float2uint_rn(float value) { return static_cast<unsigned>(rintf(value)); }
-PAWL_INLINE unsigned __float2uint_rz(float value) { return static_cast<unsigned>(value); }
-PAWL_INLINE long long __float2ll_rn(float value) { return static_cast<long long>(rintf(value)); }
+// As PTX's cvt: the nearest that there is, and 0 for what is no number.
+template <typename Whole>
+PAWL_INLINE Whole PawlWhole(double value, Whole least, Whole most) {
+  if (!(value == value)) return 0;
+  if (value <= static_cast<double>(least)) return least;
+  if (value >= static_cast<double>(most)) return most;
+  return static_cast<Whole>(value);
+}
+PAWL_INLINE int PawlInt(float value) { return PawlWhole<int>(value, -2147483647 - 1, 2147483647); }
+PAWL_INLINE int __float2int_rn(float value) { return PawlInt(rintf(value)); }
+PAWL_INLINE int __float2int_rz(float value) { return PawlInt(truncf(value)); }
+PAWL_INLINE int __float2int_rd(float value) { return PawlInt(floorf(value)); }
+PAWL_INLINE int __float2int_ru(float value) { return PawlInt(ceilf(value)); }
+PAWL_INLINE unsigned __float2uint_rn(float value) { return PawlWhole<unsigned>(rintf(value), 0, ~0u); }
+PAWL_INLINE unsigned __float2uint_rz(float value) { return PawlWhole<unsigned>(truncf(value), 0, ~0u); }
+PAWL_INLINE long long __float2ll_rn(float value) {
+  return PawlWhole<long long>(rintf(value), -9223372036854775807ll - 1, 9223372036854775807ll);
+}
 PAWL_INLINE float __int2float_rn(int value) { return static_cast<float>(value); }
 PAWL_INLINE float __uint2float_rn(unsigned value) { return static_cast<float>(value); }
 PAWL_INLINE float __ll2float_rn(long long value) { return static_cast<float>(value); }
