@@ -115,6 +115,13 @@ def host_times(call, instrument, warmup, iterations):
     return times
 
 
+def one_line(why):
+    """Of an exception: its kind, and what it says; of many lines the first and the last."""
+    lines = [line.strip() for line in str(why).splitlines() if line.strip()]
+    said = " ... ".join([lines[0], lines[-1]] if len(lines) > 1 else lines)
+    return f"{type(why).__name__}: {said}" if said else type(why).__name__
+
+
 def serve(prepare):
     """Answers requests until `quit` or the end of stdin."""
     # What libraries print goes to the log: stdout is for answers alone.
@@ -164,4 +171,4 @@ def serve(prepare):
         except Exception as why:  # one line for people; the whole of it is in the log
             import traceback
             traceback.print_exc()
-            answer({"error": f"{type(why).__name__}: {why}"})
+            answer({"error": one_line(why)})

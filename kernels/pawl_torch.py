@@ -9,12 +9,14 @@ instruments. A rival is then one function over tensors:
     if __name__ == "__main__":
         pawl_torch.serve(run)           # compiled=True: through torch.compile
 
-Instruments: event_span (CUDA events around each call) and graph_time (a CUDA graph of unrolled
-calls, replayed) on a GPU, wall_time and cpu_time on the host. Not kernel_time.
+Instruments: event_span (CUDA events around each call), graph_time (a CUDA graph of unrolled calls,
+replayed) and kernel_time (pawl_cupti.py) on a GPU, wall_time and cpu_time on the host.
 """
 import ctypes
+import functools
 import sys
 
+import pawl_cupti
 import pawl_rival
 
 _GRAPH_US = 5_000  # of unrolled calls in a graph
@@ -62,6 +64,11 @@ class GraphTimer:
         return [time / self.calls for time in times]
 
 
+@functools.cache
+def kernel_timer():
+    return pawl_cupti.KernelTimer()
+
+
 def load(torch, problem, device):
     kinds = {"f32": torch.float32, "f64": torch.float64, "i32": torch.int32, "u32": torch.int32}
     tensors = {}
@@ -98,7 +105,8 @@ def serve(run, compiled=False, only_cuda="", setup=None):
             raise pawl_rival.Absent(f"{only_cuda} needs backend cuda")
         import torch
         on_gpu = problem.backend == "cuda"
-        problem.need_instrument(["event_span", "graph_time"] if on_gpu else ["wall_time", "cpu_time"])
+        problem.need_instrument(["event_span", "graph_time", "kernel_time"] if on_gpu
+                                else ["wall_time", "cpu_time"])
         if on_gpu and not torch.cuda.is_available():
             raise pawl_rival.Absent(f"torch {torch.__version__} sees no GPU")
         torch.backends.cuda.matmul.allow_tf32 = False
@@ -137,10 +145,10 @@ def serve(run, compiled=False, only_cuda="", setup=None):
         if not on_gpu:
             return pawl_rival.Prepared(call, outputs, versions)
         call()  # compiles, chooses an algorithm
-        if problem.instrument == "graph_time":
-            return pawl_rival.Prepared(call, outputs, versions, GraphTimer(torch, call))
-        return pawl_rival.Prepared(
-            call, outputs, versions,
-            lambda warmup, iterations: event_times(torch, call, warmup, iterations))
+        times = {"event_span": lambda: functools.partial(event_times, torch, call),
+                 "graph_time": lambda: GraphTimer(torch, call),
+                 "kernel_time": lambda: functools.partial(kernel_timer().times, call,
+                                                          torch.cuda.synchronize)}
+        return pawl_rival.Prepared(call, outputs, versions, times[problem.instrument]())
 
     pawl_rival.serve(prepare)

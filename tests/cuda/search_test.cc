@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "tests/e2e/pawl.h"
@@ -49,6 +50,42 @@ TEST(CudaSearch, RunsFromDevicesToVerify) {
   }
   const Finished verify = PawlOnStandin({"verify", "--ledger", folder / "ledger"});
   EXPECT_EQ(verify.code, 0) << verify.out << verify.err;
+}
+
+Finished BenchOnStandin(const std::string& instrument, std::vector<std::string> environment = {}) {
+  environment.insert(environment.end(),
+                     {"PAWL_KERNELS=" + Source("tests/data/packages"),
+                      "PYTHONPATH=" + Source("kernels"),
+                      std::string("PAWL_LIBCUDA=") + PAWL_STANDIN_CUDA,
+                      std::string("PAWL_LIBNVRTC=") + PAWL_STANDIN_NVRTC,
+                      std::string("PAWL_LIBCUPTI=") + PAWL_STANDIN_CUPTI,
+                      "PAWL_LIBNVML=/nonexistent"});
+  return RunToEnd({Program("pawl"), "bench", "doubled", "--shape", "n=4096", "--device", "cuda:0",
+                   "--instrument", instrument, "--rounds", "2", "--iterations", "5", "--warmup",
+                   "1", "--rival", Source("tests/data/rivals/doubled_on_cuda.py"), "--json"},
+                  100'000, environment);
+}
+
+TEST(CudaBench, ReadsARivalsTimeByEveryInstrument) {
+  for (const std::string instrument : {"event_span", "graph_time", "kernel_time"}) {
+    SCOPED_TRACE(instrument);
+    const Finished bench = BenchOnStandin(instrument);
+    ASSERT_EQ(bench.code, 0) << bench.out << bench.err;
+    const std::vector<json> arms = JsonLines(bench.out);
+    const auto rival = std::find_if(arms.begin(), arms.end(), [](const json& arm) {
+      return arm.value("arm", "") == "doubled_on_cuda";
+    });
+    ASSERT_NE(rival, arms.end()) << bench.out;
+    // Two of the stand-in's kernels a call, 10 us each.
+    EXPECT_NEAR((*rival)["median_us"].get<double>(), 20, 0.1) << *rival;
+    EXPECT_EQ((*rival)["check"]["passed"], true) << *rival;
+  }
+}
+
+TEST(CudaBench, ARivalsTraceThatLostARecordIsNoTime) {
+  const Finished bench = BenchOnStandin("kernel_time", {"PAWL_STANDIN_CUPTI=drop"});
+  EXPECT_EQ(bench.code, 1) << bench.out << bench.err;
+  EXPECT_THAT(bench.out, HasSubstr("kernel_time: 1 records of 1 calls, 1 lost"));
 }
 
 TEST(CudaSearch, NamesTheGpuThatIsNotThere) {

@@ -8,7 +8,7 @@ triton, tl = pawl_torch.need_triton()
     configs=[
         triton.Config({"M_TILE": m, "N_TILE": n, "K_STEP": k}, num_warps=warps, num_stages=stages)
         for m, n, k, warps, stages in [(64, 64, 16, 4, 3), (128, 64, 16, 4, 3), (64, 128, 16, 4, 3),
-                                       (128, 128, 16, 8, 3), (128, 128, 8, 8, 4), (32, 64, 32, 4, 3)]
+                                       (128, 128, 16, 8, 3), (128, 128, 32, 8, 2), (32, 64, 32, 4, 3)]
     ],
     key=["m", "n", "k"])
 @triton.jit
