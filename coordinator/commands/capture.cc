@@ -15,6 +15,7 @@
 #include "coordinator/search/timed_arms.h"
 #include "coordinator/service/errand_session.h"
 #include "coordinator/service/kept_files.h"
+#include "kernels/space.h"
 
 namespace pawl {
 namespace {
@@ -39,17 +40,31 @@ struct Captured {
   std::vector<CaptureArm> arms;
 };
 
-Result<CaptureArm> ArmNamed(const std::string& name, const Ledger& ledger,
-                            const TrackState& state) {
+// "staging=exact k_step=32" over the track's start.
+Result<CaptureArm> ArmFromText(const std::string& text, const Workshop& workshop,
+                               const Configuration& start) {
+  auto configuration = ParseConfiguration(text, *workshop.structure, start);
+  if (!configuration) return Error{"--arm: " + configuration.error().message};
+  std::string violated;
+  for (const Violation& violation : workshop.space->Validate(*configuration)) {
+    violated += (violated.empty() ? "" : "; ") + violation.text;
+  }
+  if (!violated.empty()) return Error{"--arm '" + text + "' is no kernel: " + violated};
+  return CaptureArm{ArmRole::kRival, text, *std::move(configuration)};
+}
+
+Result<CaptureArm> ArmNamed(const std::string& name, const Ledger& ledger, const TrackState& state,
+                            const Workshop& workshop) {
   if (name == "committed") return CaptureArm{ArmRole::kCommitted, name, {}};
   if (name == "incumbent") return CaptureArm{ArmRole::kIncumbent, name, state.incumbent};
   if (name == "start") return CaptureArm{ArmRole::kStart, name, state.spec.start};
+  if (name.find('=') != std::string::npos) return ArmFromText(name, workshop, state.spec.start);
   std::uint32_t number = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
   if (error != std::errc() || end != name.data() + name.size() || number == 0) {
     return Error{"--arm: '" + name +
-                 "' is no arm; committed, incumbent, start or the number of a generation is "
-                 "wanted"};
+                 "' is no arm; committed, incumbent, start, the number of a generation or "
+                 "'knob=value ...' is wanted"};
   }
   auto candidate = LoadCandidate(ledger, state.id, Generation(number));
   if (!candidate) return Error{"--arm: " + candidate.error().message};
@@ -57,7 +72,7 @@ Result<CaptureArm> ArmNamed(const std::string& name, const Ledger& ledger,
 }
 
 Result<std::vector<CaptureArm>> ArmsOf(std::vector<std::string> names, const Ledger& ledger,
-                                       const TrackState& state) {
+                                       const TrackState& state, const Workshop& workshop) {
   if (names.empty()) {
     names = {"committed", "incumbent"};
     if (state.incumbent != state.spec.start) names.push_back("start");
@@ -68,7 +83,7 @@ Result<std::vector<CaptureArm>> ArmsOf(std::vector<std::string> names, const Led
   }
   std::vector<CaptureArm> arms;
   for (const std::string& name : names) {
-    auto arm = ArmNamed(name, ledger, state);
+    auto arm = ArmNamed(name, ledger, state, workshop);
     if (!arm) return arm.error();
     for (const CaptureArm& other : arms) {
       if (other.label == arm->label) return Error{"--arm: '" + name + "' is named twice"};
@@ -92,15 +107,16 @@ Result<Captured> ReadCaptured(const CaptureOptions& options, int& code) {
   captured.ledger = opened->ledger->id();
   captured.track = *id;
   captured.state = opened->tracks.at(*id).state;
-  auto arms = ArmsOf(options.arms, *opened->ledger, captured.state);
-  if (!arms) return arms.error();
-  captured.arms = *std::move(arms);
   code = kExitCannotRun;
   auto operation = PackageOf(*opened->ledger, captured.state.spec);
   if (!operation) return operation.error();
   auto workshop = MakeWorkshop(captured.state.spec, *operation);
   if (!workshop) return workshop.error();
   captured.workshop = *std::move(workshop);
+  code = kExitUsage;
+  auto arms = ArmsOf(options.arms, *opened->ledger, captured.state, captured.workshop);
+  if (!arms) return arms.error();
+  captured.arms = *std::move(arms);
   return captured;
 }
 
@@ -200,8 +216,9 @@ void AddCapture(CLI::App& app, int& code) {
       ->check(NotEmpty());
   command
       ->add_option("--arm", options->arms,
-                   "committed, incumbent, start or the number of a generation; may be repeated "
-                   "(default: committed, incumbent, and start where it is another)")
+                   "committed, incumbent, start, the number of a generation, or 'knob=value ...' "
+                   "over the start; may be repeated (default: committed, incumbent, and start "
+                   "where it is another)")
       ->allow_extra_args(false)
       ->check(NotEmpty());
   AddLedgerOption(*command, options->ledger);

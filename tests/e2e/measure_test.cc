@@ -231,7 +231,21 @@ TEST_F(OfATrack, IsCapturedIntoItsLedgersFolderAndTheLedgerStillVerifies) {
   EXPECT_EQ(WithPackages({"verify", "--ledger", Ledger()}).code, 0);
 }
 
+TEST_F(OfATrack, IsCapturedWithAConfigurationThatNoGenerationHad) {
+  const Finished run = Capture({"--arm", "start", "--arm", "passes=95", "--json"});
+  ASSERT_EQ(run.code, 0) << run.out << run.err;
+  const json arms = JsonLines(run.out).at(0)["arms"];
+  ASSERT_EQ(arms.size(), 2U);
+  EXPECT_EQ(arms[1]["label"], "passes=95");
+  EXPECT_EQ(arms[1]["configuration"]["passes"], 95);
+  EXPECT_NE(arms[1]["object"], arms[0]["object"]);
+}
+
 TEST_F(OfATrack, ACaptureOfWhatThereIsNotSaysSo) {
+  ExpectOneLine(Capture({"--arm", "pases=95"}), 2,
+                AllOf(HasSubstr("--arm: "), HasSubstr("'pases'"), HasSubstr("passes")));
+  ExpectOneLine(Capture({"--arm", "passes=fast"}), 2,
+                AllOf(HasSubstr("--arm: "), HasSubstr("passes"), HasSubstr("fast")));
   ExpectOneLine(Capture({"--arm", "9"}), 2, HasSubstr("track 1 has no generation 9"));
   ExpectOneLine(Capture({"--arm", "frob"}), 2,
                 AllOf(HasSubstr("'frob' is no arm"), HasSubstr("committed, incumbent, start")));
