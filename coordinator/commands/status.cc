@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "coordinator/commands/command.h"
+#include "coordinator/report/facts.h"
 #include "coordinator/report/generation.h"
 #include "coordinator/search/binding.h"
 
@@ -41,6 +42,9 @@ int ShowStatus(const StatusOptions& options) {
       nlohmann::json json = {{"track", id.value},
                              {"label", state.spec.label},
                              {"job", state.spec.job},
+                             {"operation", state.spec.operation},
+                             {"shape", ShapeJson(state.spec.shape)},
+                             {"dtype", Name(state.spec.dtype)},
                              {"device", state.spec.device_model},
                              {"backend", state.spec.backend},
                              {"structure", state.spec.structure},

@@ -53,13 +53,12 @@ TEST(CudaSearch, RunsFromDevicesToVerify) {
 }
 
 Finished BenchOnStandin(const std::string& instrument, std::vector<std::string> environment = {}) {
-  environment.insert(environment.end(),
-                     {"PAWL_KERNELS=" + Source("tests/data/packages"),
-                      "PYTHONPATH=" + Source("kernels"),
-                      std::string("PAWL_LIBCUDA=") + PAWL_STANDIN_CUDA,
-                      std::string("PAWL_LIBNVRTC=") + PAWL_STANDIN_NVRTC,
-                      std::string("PAWL_LIBCUPTI=") + PAWL_STANDIN_CUPTI,
-                      "PAWL_LIBNVML=/nonexistent"});
+  environment.insert(
+      environment.end(),
+      {"PAWL_KERNELS=" + Source("tests/data/packages"), "PYTHONPATH=" + Source("kernels"),
+       std::string("PAWL_LIBCUDA=") + PAWL_STANDIN_CUDA,
+       std::string("PAWL_LIBNVRTC=") + PAWL_STANDIN_NVRTC,
+       std::string("PAWL_LIBCUPTI=") + PAWL_STANDIN_CUPTI, "PAWL_LIBNVML=/nonexistent"});
   return RunToEnd({Program("pawl"), "bench", "doubled", "--shape", "n=4096", "--device", "cuda:0",
                    "--instrument", instrument, "--rounds", "2", "--iterations", "5", "--warmup",
                    "1", "--rival", Source("tests/data/rivals/doubled_on_cuda.py"), "--json"},

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "coordinator/search/binding.h"
 #include "kernels/operation.h"
 #include "tests/support/places.h"
@@ -49,6 +51,25 @@ std::string Check(const std::string& text, const std::vector<ProspectiveDevice>&
 std::string Matmul(const std::string& side, const std::string& rest = "") {
   return "operation = \"matmul\"\nshape = { m = " + side + ", n = " + side + ", k = " + side +
          " }\n" + rest;
+}
+
+TEST(JobCheck, TakesEveryShippedJobOnAMachineWithAGpu) {
+  ProspectiveDevice gpu;
+  gpu.facts.kind = gpu.facts.backend = "cuda";
+  gpu.facts.model = "a GPU";
+  gpu.facts.instruments = {Instrument::kEventSpan, Instrument::kGraphTime, Instrument::kKernelTime};
+  std::size_t jobs = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(test::SourceFolder() + "/jobs")) {
+    if (entry.path().extension() != ".toml") continue;
+    SCOPED_TRACE(entry.path().filename());
+    ++jobs;
+    const auto job = ReadJob(entry.path());
+    ASSERT_TRUE(job) << job.error().message;
+    const auto reasons = CheckJob(*job, {Host(), gpu}, Lookup);
+    ASSERT_TRUE(reasons) << reasons.error().message;
+    EXPECT_THAT(*reasons, IsEmpty());
+  }
+  EXPECT_GE(jobs, 8U);
 }
 
 TEST(JobCheck, TakesAJobThatADeviceCanRun) {
