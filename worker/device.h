@@ -60,6 +60,8 @@ struct DeviceOptions {
   std::uint64_t cache_bytes = 2ull << 30;
   std::vector<int> cores;          // affinity of the measured thread(s); empty: all allowed ones
   std::uint64_t memory_bytes = 0;  // that a runner may take; 0: three quarters of the machine's
+  // Of a GPU: the profiler's start and stop calls go round the timed calls of each visit.
+  bool profiler_bracket = false;
   bool measure_peaks = true;       // of the host: about a second where the cache does not hold them
 };
 

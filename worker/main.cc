@@ -70,6 +70,7 @@ struct Options {
   std::uint64_t evidence_mb = 1'024;
   std::uint64_t cache_mb = 2'048;
   std::uint32_t orders_per_runner = 0;
+  bool bracket = false;
   std::string clocks = std::string(Name(ClockMode::kObserve));
   std::string clock_mhz = "base";
   std::uint32_t memory_clock_mhz = 0;
@@ -290,6 +291,7 @@ int Work(const Options& options) {
   runner.device_options.cache = options.state + "/cache";
   runner.device_options.cache_bytes = options.cache_mb << 20;
   runner.device_options.cores = *cores;
+  runner.device_options.profiler_bracket = options.bracket;
   const std::unique_ptr<Child> process = MakeProcessChild(runner);
   KeeperOptions keeping;
   keeping.leases = options.clock_leases;
@@ -375,7 +377,8 @@ int Main(int argc, char** argv) {
                  "folder of this host's own key (pawl keys new); default: " + DefaultKeyFolder());
   app.add_option("--host", options.host,
                  "the name that the coordinator allows this host's key under (default: its own)");
-  app.add_option("--device", options.device, "host, cuda, cuda:NUMBER, cuda:UUID, emulated:sm_89, or replay:FILE")
+  app.add_option("--device", options.device,
+                 "host, cuda, cuda:NUMBER, cuda:UUID, emulated:sm_89, or replay:FILE")
       ->capture_default_str();
   app.add_option("--slot", options.slot, "number that tells workers of one state folder apart")
       ->capture_default_str()
@@ -393,6 +396,8 @@ int Main(int argc, char** argv) {
   app.add_option("--orders-per-runner", options.orders_per_runner,
                  "a fresh process after this many orders; 0: only when one is needed")
       ->capture_default_str();
+  app.add_flag("--bracket", options.bracket,
+               "a GPU's timed calls between the profiler's start and stop calls");
   app.add_option(
          "--clocks", options.clocks,
          "a GPU's clocks: observe; pin: hold them where that is allowed; require-pinned: or "

@@ -144,7 +144,8 @@ std::vector<std::string> RunnerArguments(const RunnerCommand& command) {
           "--cache",        command.options.cache,
           "--cache-bytes",  std::to_string(command.options.cache_bytes),
           "--cores",        cores,
-          "--memory-bytes", std::to_string(command.options.memory_bytes)};
+          "--memory-bytes", std::to_string(command.options.memory_bytes),
+          "--bracket",      command.options.profiler_bracket ? "1" : "0"};
 }
 
 std::optional<Result<RunnerCommand>> ParseRunnerArguments(int argc, const char* const* argv) {
@@ -168,6 +169,9 @@ std::optional<Result<RunnerCommand>> ParseRunnerArguments(int argc, const char* 
       fine = fine && ParseCores(value, command.options.cores);
     } else if (name == "--memory-bytes") {
       fine = fine && ParseNumber(value, command.options.memory_bytes);
+    } else if (name == "--bracket") {
+      fine = fine && (value == "0" || value == "1");
+      command.options.profiler_bracket = value == "1";
     } else {
       fine = false;
     }

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -17,12 +18,16 @@
 namespace pawl {
 namespace {
 
+// A profiler runs each kernel many times over: what would be a hang without one is none.
+constexpr std::uint32_t kProfiledRunMs = 3'600'000;
+
 struct MeasureOptions {
   std::string manifest;
   std::string device;
   std::string kernels;
   std::string state;
   ClockOptions clocks;
+  bool bracket = false;
   bool json = false;
 };
 
@@ -101,11 +106,20 @@ int Measure(const MeasureOptions& options) {
   if (!manifest) return Fail(manifest.error().message, kExitUsage);
   const std::string device = options.device.empty() ? manifest->device : options.device;
   int code = kExitDone;
-  const auto asked = manifest->track.empty()
-                         ? AskForPackage(*manifest, options.kernels, device, code)
-                         : AskForTrack(*manifest, device, code);
+  auto asked = manifest->track.empty() ? AskForPackage(*manifest, options.kernels, device, code)
+                                       : AskForTrack(*manifest, device, code);
   if (!asked) return Fail(asked.error().message, code);
-  auto session = ErrandSession::Open({asked->device, 1, options.state, options.clocks.ForWorker()});
+  std::vector<std::string> worker_options = options.clocks.ForWorker();
+  if (options.bracket) {
+    if (asked->device.rfind("cuda", 0) != 0) {
+      return Fail("--bracket: device '" + asked->device + "' has no profiler; a GPU is wanted",
+                  kExitUsage);
+    }
+    worker_options.push_back("--bracket");
+    asked->measurement.deadlines.run_ms =
+        std::max(asked->measurement.deadlines.run_ms, kProfiledRunMs);
+  }
+  auto session = ErrandSession::Open({asked->device, 1, options.state, worker_options});
   if (!session) return Fail(session.error().message);
   Errands errands(MeasurementErrands(asked->measurement), ErrandSession::NewId());
   std::optional<ErrandResult> result;
@@ -144,6 +158,9 @@ void AddMeasure(CLI::App& app, int& code) {
                    "folder of the worker's evidence and cache, to keep them")
       ->check(NotEmpty());
   AddClockOptions(*command, options->clocks);
+  command->add_flag(
+      "--bracket", options->bracket,
+      "the timed calls between the profiler's start and stop calls, for nsys and ncu");
   command->add_flag("--json", options->json, "one JSON object a line");
   command->callback([options, &code] { code = Measure(*options); });
 }

@@ -2,6 +2,7 @@
 // signatures.
 
 #include <cuda.h>
+#include <cudaProfiler.h>
 #include <gtest/gtest.h>
 
 #include <type_traits>

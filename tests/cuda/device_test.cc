@@ -56,6 +56,19 @@ TEST_F(CudaDeviceTest, MeasuresThreeArmsByEventSpan) {
   EXPECT_EQ(execution.samples[0].us.size(), 5u);
 }
 
+TEST_F(CudaDeviceTest, BracketsTheTimedCallsForAProfilerWhereThatIsAsked) {
+  static_cast<void>(RunKernel("slow"));
+  EXPECT_EQ(profiled("slow"), 0u);
+  DeviceOptions options = Options();
+  options.profiler_bracket = true;
+  const Order order = CudaOrder("slow", "// slow\n");
+  const Execution execution = Run(*Open(options), order);
+  EXPECT_EQ(execution.report.outcome.kind, OutcomeKind::kMeasured);
+  // Two rounds of five timed calls; neither checks nor warm-ups.
+  ASSERT_GT(order.timing.warmup, 0u);
+  EXPECT_EQ(profiled("slow"), 10u);
+}
+
 TEST_F(CudaDeviceTest, TimesAGraphOfManyCallsFreeOfItsStart) {
   const Execution execution = RunKernel("slow", Instrument::kGraphTime);
   ASSERT_EQ(execution.report.rounds.size(), 2u) << execution.report.outcome.detail;

@@ -57,6 +57,10 @@ void Do(CuStream stream, std::function<void()> work) {
   }
 }
 
+void Profile(CuFunction function) {
+  if (The().profiling) ++The().profiled[function->name];
+}
+
 void* Host(CuAddress address) { return reinterpret_cast<void*>(address); }
 
 }  // namespace
@@ -71,6 +75,8 @@ void standin_reset(int devices) {
   state.devices = devices;
   state.failed.clear();
   state.log.clear();
+  state.profiling = false;
+  state.profiled.clear();
 }
 void standin_fail(std::uint64_t call, int code) {
   The().fail_at = The().calls + call;
@@ -79,6 +85,7 @@ void standin_fail(std::uint64_t call, int code) {
 }
 std::uint64_t standin_calls() { return The().calls; }
 const char* standin_failed() { return The().failed.c_str(); }
+std::uint64_t standin_profiled(const char* kernel) { return The().profiled[kernel]; }
 std::uint64_t standin_memory() { return The().memory.size(); }
 void standin_trace(int on) {
   if (on != 0 && !The().tracing) The().traced.clear();
@@ -308,15 +315,29 @@ CuResult cuGraphExecDestroy(CuGraphExec ready) {
   ENTER();
   return kCuSuccess;
 }
+CuResult cuProfilerStart() {
+  ENTER();
+  if (The().profiling) return kCuInvalidValue;  // one is not begun in another
+  The().profiling = true;
+  return kCuSuccess;
+}
+CuResult cuProfilerStop() {
+  ENTER();
+  if (!The().profiling) return kCuInvalidValue;
+  The().profiling = false;
+  return kCuSuccess;
+}
 CuResult cuLaunchKernel(CuFunction function, unsigned, unsigned, unsigned, unsigned, unsigned,
                         unsigned, unsigned, CuStream stream, void** arguments, void**) {
   ENTER();
+  Profile(function);
   Do(stream, StandinKernel(function, arguments));
   return kCuSuccess;
 }
 CuResult cuLaunchKernelEx(const CuLaunchConfig* config, CuFunction function, void** arguments,
                           void**) {
   ENTER();
+  Profile(function);
   Do(config->stream, StandinKernel(function, arguments));
   return kCuSuccess;
 }

@@ -49,6 +49,8 @@ struct StandinState {
   std::string failed;  // the function that was made to fail
   CuContextTag context;
   std::vector<std::string> log;
+  bool profiling = false;
+  std::map<std::string, std::uint64_t> profiled;  // launches, by kernel
   bool tracing = false;
   std::vector<std::pair<double, double>> traced;  // in us
 

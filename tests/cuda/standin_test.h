@@ -27,6 +27,7 @@ class StandinTest : public ::testing::Test {
     fail = reinterpret_cast<decltype(&standin_fail)>(::dlsym(library, "standin_fail"));
     calls = reinterpret_cast<decltype(&standin_calls)>(::dlsym(library, "standin_calls"));
     failed = reinterpret_cast<decltype(&standin_failed)>(::dlsym(library, "standin_failed"));
+    profiled = reinterpret_cast<decltype(&standin_profiled)>(::dlsym(library, "standin_profiled"));
     memory = reinterpret_cast<decltype(&standin_memory)>(::dlsym(library, "standin_memory"));
     reset(1);
   }
@@ -38,8 +39,9 @@ class StandinTest : public ::testing::Test {
     return options;
   }
 
-  std::unique_ptr<Device> Open() const {
-    Result<std::unique_ptr<Device>> device = OpenCuda("", Options());
+  std::unique_ptr<Device> Open() const { return Open(Options()); }
+  std::unique_ptr<Device> Open(const DeviceOptions& options) const {
+    Result<std::unique_ptr<Device>> device = OpenCuda("", options);
     CHECK(device, device.error().message);
     return std::move(*device);
   }
@@ -55,6 +57,7 @@ class StandinTest : public ::testing::Test {
   decltype(&standin_calls) calls = nullptr;
   decltype(&standin_failed) failed = nullptr;
   decltype(&standin_memory) memory = nullptr;
+  decltype(&standin_profiled) profiled = nullptr;
 
  private:
   const test::TempFolder folder_;

@@ -53,7 +53,7 @@ class CudaDevice final : public Device {
   CudaDevice(std::unique_ptr<Driver> driver, std::unique_ptr<Gpu> gpu,
              std::unique_ptr<ObjectCache> cache, std::unique_ptr<Builder> builder,
              std::unique_ptr<GpuTools> tools, std::unique_ptr<Nvml> nvml, DeviceFacts facts,
-             const std::vector<int>& watching_cores)
+             const std::vector<int>& watching_cores, bool bracket)
       : driver_(std::move(driver)),
         gpu_(std::move(gpu)),
         cache_(std::move(cache)),
@@ -61,6 +61,7 @@ class CudaDevice final : public Device {
         tools_(std::move(tools)),
         nvml_(std::move(nvml)),
         facts_(std::move(facts)),
+        bracket_(bracket),
         sets_(*gpu_, *tools_, *builder_) {
     if (nvml_) handle_ = nvml_->Find(gpu_->properties().uuid);
     if (handle_ != nullptr) {
@@ -101,6 +102,7 @@ class CudaDevice final : public Device {
   Nvml::Handle handle_ = nullptr;
   std::unique_ptr<GpuWatch> watch_;  // null: nothing to read
   const DeviceFacts facts_;
+  const bool bracket_;  // the timed calls, for a profiler
   GpuInputSets sets_;
   std::unique_ptr<Cupti> cupti_;  // opened when first wanted
   std::unique_ptr<GpuBench> bench_;
@@ -361,7 +363,7 @@ Result<bool> CudaDevice::Rounds(const Order& order, const Progress& progress, Ex
       LoadedArm& arm = arms[planned.arm];
       progress(Stage::kRun, role);
       GpuVisit visit = bench_->Run(*arm.arm, planned.input_set, order.timing.instrument,
-                                   cupti_.get(), arm.graph_calls);
+                                   cupti_.get(), arm.graph_calls, bracket_);
       if (!visit.status) {
         execution.report.outcome = OutcomeOf(visit.status, role, "while it was timed");
         if (arm.proven) BlameGpu(execution.report.outcome);
@@ -403,7 +405,8 @@ Result<bool> CudaDevice::TakeCaptures(const Order& order, const Progress& progre
     const ArmRole role = order.arms[i].role;
     progress(Stage::kRun, role);
     GpuVisit visit =
-        bench_->Run(*arms[i].arm, 0, Instrument::kKernelTime, cupti_.get(), arms[i].graph_calls);
+        bench_->Run(*arms[i].arm, 0, Instrument::kKernelTime, cupti_.get(), arms[i].graph_calls,
+                    /*bracket=*/false);
     if (!visit.status) {
       execution.report.outcome = OutcomeOf(visit.status, role, "while it was traced");
       if (arms[i].proven) BlameGpu(execution.report.outcome);
@@ -484,9 +487,10 @@ Result<std::unique_ptr<Device>> OpenCuda(const std::string& which, const DeviceO
   std::unique_ptr<Nvml> nvml;
   if (Result<std::unique_ptr<Nvml>> opened = Nvml::Open()) nvml = std::move(*opened);
   DeviceFacts facts = FactsOf(*chosen, **driver, nvml.get(), (*builder)->version());
-  std::unique_ptr<Device> device = std::make_unique<CudaDevice>(
-      std::move(*driver), std::move(*gpu), std::move(*cache), std::move(*builder),
-      std::move(*tools), std::move(nvml), std::move(facts), cores.building);
+  std::unique_ptr<Device> device =
+      std::make_unique<CudaDevice>(std::move(*driver), std::move(*gpu), std::move(*cache),
+                                   std::move(*builder), std::move(*tools), std::move(nvml),
+                                   std::move(facts), cores.building, options.profiler_bracket);
   if (cores.measuring) {
     // After all libraries have started their own threads, which go where they like.
     cpu_set_t set;

@@ -137,6 +137,8 @@ inline constexpr int kCuCaptureThreadLocal = 1;      // CU_STREAM_CAPTURE_MODE_T
   X(GraphLaunch, "cuGraphLaunch", CuGraphExec, CuStream)                                        \
   X(GraphDestroy, "cuGraphDestroy", CuGraph)                                                    \
   X(GraphExecDestroy, "cuGraphExecDestroy", CuGraphExec)                                        \
+  X(ProfilerStart, "cuProfilerStart")                                                           \
+  X(ProfilerStop, "cuProfilerStop")                                                             \
   X(Launch, "cuLaunchKernel", CuFunction, unsigned, unsigned, unsigned, unsigned, unsigned,     \
     unsigned, unsigned, CuStream, void**, void**)                                               \
   X(LaunchEx, "cuLaunchKernelEx", const CuLaunchConfig*, CuFunction, void**, void**)

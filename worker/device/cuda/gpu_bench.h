@@ -77,9 +77,10 @@ class GpuBench {
   DriverStatus Settle(const GpuArm& arm);
 
   // Warm-up, then timed calls as the instrument wants them. `cupti`: for kernel_time, else null.
-  // `calls`: of a graph, found at an arm's first visit; 0 then.
+  // `calls`: of a graph, found at an arm's first visit; 0 then. `bracket`: the profiler's start and
+  // stop calls round what comes after the warm-up.
   GpuVisit Run(const GpuArm& arm, std::uint32_t input_set, Instrument instrument, Cupti* cupti,
-               std::uint32_t& calls);
+               std::uint32_t& calls, bool bracket);
 
  private:
   struct Copy {

@@ -57,13 +57,9 @@ DriverStatus GpuBench::Settle(const GpuArm& arm) {
 }
 
 GpuVisit GpuBench::Run(const GpuArm& arm, std::uint32_t input_set, Instrument instrument,
-                       Cupti* cupti, std::uint32_t& calls) {
+                       Cupti* cupti, std::uint32_t& calls, bool bracket) {
   GpuVisit visit;
-  const auto run = [&]() -> DriverStatus {
-    PAWL_PASS(LoadInputs(*sets_.timed[input_set]));
-    PAWL_PASS(PoisonOutputs(false));
-    PAWL_PASS(tools_.ClearStamps());
-    for (std::uint32_t i = 0; i < timing_.warmup; ++i) PAWL_PASS(CallNext(arm));
+  const auto timed = [&]() -> DriverStatus {
     switch (instrument) {
       case Instrument::kGraphTime:
         return GraphTime(arm, input_set, calls, visit);
@@ -73,6 +69,19 @@ GpuVisit GpuBench::Run(const GpuArm& arm, std::uint32_t input_set, Instrument in
       default:
         return EventSpan(arm, input_set, visit);
     }
+  };
+  const auto run = [&]() -> DriverStatus {
+    PAWL_PASS(LoadInputs(*sets_.timed[input_set]));
+    PAWL_PASS(PoisonOutputs(false));
+    PAWL_PASS(tools_.ClearStamps());
+    for (std::uint32_t i = 0; i < timing_.warmup; ++i) PAWL_PASS(CallNext(arm));
+    if (!bracket) return timed();
+    if (instrument == Instrument::kGraphTime) PAWL_PASS(FindCalls(arm, calls));
+    PAWL_PASS(gpu_.Synchronize());
+    PAWL_PASS(gpu_.driver().ProfilerStart());
+    const DriverStatus status = timed();
+    const DriverStatus stopped = gpu_.driver().ProfilerStop();
+    return status ? stopped : status;
   };
   visit.status = run();
   if (!visit.status || !visit.problem.empty()) return visit;
