@@ -91,28 +91,40 @@ __device__ __forceinline__ void Stage(float* a_tile, float* b_tile, const float*
   }
 }
 
+// Deals out a tile of `down` rows, `across` items each: a thread stays at its place along the row and goes
+// down by as many rows as the threads fill at once. So its addresses differ by constants, and only a
+// last turn that the tile does not fill is checked.
+template <int down, int across, typename Take>
+__device__ __forceinline__ void Deal(int thread, const Take& take) {
+  static_assert(threads % across == 0, "a row of the tile is no whole share of the threads");
+  constexpr int rows = threads / across;
+#pragma unroll
+  for (int row = 0; row < down / rows * rows; row += rows) take(row + thread / across, thread % across);
+  constexpr int dealt = down / rows * rows;
+  if constexpr (dealt < down) {
+    if (dealt + thread / across < down) take(dealt + thread / across, thread % across);
+  }
+}
+
 // The same as asynchronous copies: they cannot turn a quad of A into k-major order, so transposed A
 // goes a float at a time, a warp 8 k of 4 rows: whole sectors in global memory, and a bank each.
 __device__ __forceinline__ void Copy(float* a_tile, float* b_tile, const float* A, const float* B,
                                      long long n, long long k, int thread) {
   if constexpr (transpose_a) {
-    for (int i = thread; i < block_m * k_step; i += threads) {
-      const int row = i / 8 % block_m;
-      const int kk = i % 8 + i / (8 * block_m) * 8;
-      pawl::CpAsync4(a_tile + AtA(row, kk), A + row * k + kk);
+#pragma unroll
+    for (int along = 0; along < k_step; along += 8) {
+      Deal<block_m, 8>(thread, [&](int row, int kk) {
+        pawl::CpAsync4(a_tile + AtA(row, along + kk), A + row * k + along + kk);
+      });
     }
   } else {
-    for (int i = thread; i < quads_a; i += threads) {
-      const int row = i / (k_step / 4);
-      const int kk = i % (k_step / 4) * 4;
-      pawl::CpAsync16(a_tile + AtA(row, kk), A + row * k + kk);
-    }
+    Deal<block_m, k_step / 4>(thread, [&](int row, int quad) {
+      pawl::CpAsync16(a_tile + AtA(row, quad * 4), A + row * k + quad * 4);
+    });
   }
-  for (int i = thread; i < quads_b; i += threads) {
-    const int kk = i / (block_n / 4);
-    const int column = i % (block_n / 4) * 4;
-    pawl::CpAsync16(b_tile + kk * block_n + column, B + kk * n + column);
-  }
+  Deal<k_step, block_n / 4>(thread, [&](int kk, int quad) {
+    pawl::CpAsync16(b_tile + kk * block_n + quad * 4, B + kk * n + quad * 4);
+  });
   pawl::CpAsyncCommit();
 }
 
