@@ -109,6 +109,8 @@ def serve(run, compiled=False, only_cuda="", setup=None):
                                 else ["wall_time", "cpu_time"])
         if on_gpu and not torch.cuda.is_available():
             raise pawl_rival.Absent(f"torch {torch.__version__} sees no GPU")
+        if compiled and not hasattr(torch, "compile"):
+            raise pawl_rival.Absent(f"torch {torch.__version__} has no torch.compile")
         torch.backends.cuda.matmul.allow_tf32 = False
         torch.backends.cudnn.allow_tf32 = False
         torch.set_float32_matmul_precision("highest")
