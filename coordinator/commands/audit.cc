@@ -83,6 +83,7 @@ class Printer {
     if (json_) {
       nlohmann::json line = {{"structure", item.structure ? item.structure->name : "committed"},
                              {"configuration", item.configuration.Text()},
+                             {"exact", item.exact},
                              {"passed", result.passed},
                              {"outcome", std::string(Name(result.outcome.kind))},
                              {"why", result.why},

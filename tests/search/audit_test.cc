@@ -4,10 +4,15 @@
 
 #include <gmock/gmock.h>
 
+#include <map>
+#include <memory>
 #include <set>
+#include <string>
+#include <utility>
 
 #include "schema/codec.h"
 #include "tests/search/search_fakes.h"
+#include "tests/support/places.h"
 
 namespace pawl {
 namespace {
@@ -149,6 +154,44 @@ TEST(AuditOrder, AsksForABuildAndACheckAndNoRounds) {
     ASSERT_TRUE(decoded) << decoded.error().message;
     EXPECT_EQ(*decoded, *order);
   }
+}
+
+// Of matmul about half the items: each kind at every shape, and whatever the knobs are.
+TEST(AuditOrder, ComparesEverySecondItemOnExactIntegersToTheLastBit) {
+  auto loaded = LoadOperation(test::SourceFolder() + "/kernels/matmul");
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  const auto operation = std::make_shared<const Operation>(*std::move(loaded));
+  AuditRequest request;
+  request.backend = "cuda";
+  const auto plan = PlanAudit(operation, request);
+  ASSERT_TRUE(plan) << plan.error().message;
+  const auto again = PlanAudit(operation, request);
+  std::map<std::pair<std::string, bool>, int> seen;  // by shape's first letter and kind
+  for (std::size_t i = 0; i < plan->items.size(); ++i) {
+    const AuditItem& item = plan->items[i];
+    EXPECT_EQ(item.exact, again->items[i].exact);
+    ++seen[{std::to_string(item.shape.front().value), item.exact}];
+    const auto order = AuditOrder(*plan, i, Attempt(1));
+    ASSERT_TRUE(order) << order.error().message;
+    EXPECT_EQ(order->check.rtol == 0 && order->check.atol == 0, item.exact);
+    for (const Buffer& buffer : order->buffers) {
+      if (buffer.role != BufferRole::kInput) continue;
+      EXPECT_EQ(buffer.fill.kind, item.exact ? FillKind::kIntegers : FillKind::kNormal);
+      if (item.exact) {
+        EXPECT_EQ(buffer.fill, *operation->exact);
+      }
+    }
+  }
+  for (const char* m : {"256", "100"}) {
+    const int exact = seen[{m, true}], all = exact + seen[{m, false}];
+    EXPECT_GT(exact, all / 3) << m << ": " << all;
+    EXPECT_LT(exact, 2 * all / 3) << m << ": " << all;
+  }
+}
+
+TEST(AuditOrder, KeepsAnOperationsOwnFillsWhereItHasNoExactIntegers) {
+  const AuditPlan plan = PlanOf(AtN(64));
+  for (const AuditItem& item : plan.items) EXPECT_FALSE(item.exact);
 }
 
 TEST(PairwiseSample, ShowsEveryPairOfValuesAndIsTheSameForASeed) {
