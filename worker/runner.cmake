@@ -33,6 +33,7 @@ pawl_library(pawl_emulated_device
   LINK pawl_schema pawl_host_device pawl_cuda_device LINK_PRIVATE Boost::context ${CMAKE_DL_LIBS})
 pawl_text(pawl_emulated_device worker/device/emulated/kernel_abi.h emulated/kernel_abi.inc)
 pawl_text(pawl_emulated_device worker/device/emulated/shim/cuda.h emulated/cuda.inc)
+pawl_text(pawl_emulated_device worker/device/emulated/shim/arithmetic.h emulated/arithmetic.inc)
 pawl_text(pawl_emulated_device worker/device/emulated/shim/pawl_emulated.h emulated/pawl_emulated.inc)
 # Every access of a kernel comes here. Parsed by themselves, as above.
 set_source_files_properties(device/emulated/watch.cc device/emulated/warp_clock.cc device/emulated/emulator.cc device/emulated/emulator_hooks.cc

@@ -20,6 +20,9 @@ constexpr std::string_view kAbi =
 constexpr std::string_view kCuda =
 #include "emulated/cuda.inc"
     ;
+constexpr std::string_view kArithmetic =
+#include "emulated/arithmetic.inc"
+    ;
 constexpr std::string_view kDevice =
 #include "emulated/pawl_emulated.inc"
     ;
@@ -235,6 +238,7 @@ Result<Unit> EmulatedUnit(const Order& order, const Arm& arm, const SmLimits& li
   if (watched) text += "#define PAWL_WATCHED 1\n";
   text += "#line 1 \"emulated/kernel_abi.h\"\n" + std::string(kAbi);
   text += "#line 1 \"emulated/cuda.h\"\n" + std::string(kCuda);
+  text += "#line 1 \"emulated/arithmetic.h\"\n" + std::string(kArithmetic);
   // Behind what is ours, so that no macro changes it.
   text += MacrosOf(order.build_options) + MacrosOf(source.build_options);
   Assembler assembler(order.headers);
