@@ -39,6 +39,7 @@ void Fail(BenchArm& arm, OutcomeKind outcome, const std::string& why) {
                                                                 : ArmState::kFailed;
   arm.why = why;
   arm.rounds.clear();  // the time of what is wrong is never judged
+  arm.lost.clear();
 }
 
 void TakeConditions(const DeviceConditions& seen, DeviceConditions& conditions) {
@@ -161,13 +162,24 @@ void TakeLeg(const Order& order, const Report& report, const std::vector<std::si
              std::uint32_t round, BenchResult& result) {
   TakeConditions(report.conditions, result.conditions);
   if (report.outcome.kind != OutcomeKind::kMeasured) {
-    for (std::size_t i = 0; i < arms.size(); ++i) {
-      BenchArm& arm = result.arms[arms[i]];
-      if (report.outcome.arm && order.arms[i].role != *report.outcome.arm) continue;
-      if (i < report.checks.size()) arm.check = report.checks[i];
-      Fail(arm, report.outcome.kind,
-           std::string(Name(report.outcome.kind)) + ": " + report.outcome.detail);
+    const std::string kind(Name(report.outcome.kind));
+    const std::string detail = report.outcome.detail.empty() ? "" : ": " + report.outcome.detail;
+    const std::vector<std::size_t> faulty = FaultyArms(order, report);
+    std::string whose;
+    for (const std::size_t i : faulty) {
+      whose += (whose.empty() ? " of " : " or ") + result.arms[arms[i]].label;
     }
+    // Of several of a role that nothing tells apart none is called faulty.
+    if (faulty.size() == 1) {
+      BenchArm& arm = result.arms[arms[faulty.front()]];
+      if (faulty.front() < report.checks.size()) arm.check = report.checks[faulty.front()];
+      Fail(arm, report.outcome.kind, kind + detail);
+    }
+    std::vector<std::size_t> visited;
+    for (const RoundPlan& plan : order.rounds) {
+      for (const VisitPlan& visit : plan.visits) visited.push_back(arms[visit.arm]);
+    }
+    LoseRound(visited, round, kind + whose + detail, result);
     return;
   }
   const std::vector<TimedArm> timed = TimedArms(order, report);
@@ -180,20 +192,40 @@ void TakeLeg(const Order& order, const Report& report, const std::vector<std::si
   }
 }
 
-std::optional<double> RatioToCommitted(const BenchResult& result, const BenchArm& arm) {
+void LoseRound(const std::vector<std::size_t>& arms, std::uint32_t round, const std::string& why,
+               BenchResult& result) {
+  for (const std::size_t at : arms) {
+    if (BenchArm& arm = result.arms[at]; arm.live()) arm.lost.push_back({round, why});
+  }
+}
+
+void FailUntimed(BenchResult& result) {
+  for (BenchArm& arm : result.arms) {
+    if (!arm.live() || !arm.rounds.empty() || arm.lost.empty()) continue;
+    arm.state = ArmState::kFailed;
+    arm.why = "every round was lost; the last: " + arm.lost.back().why;
+  }
+}
+
+std::vector<double> RatiosToCommitted(const BenchResult& result, const BenchArm& arm) {
   std::vector<double> ratios;
   for (const BenchRound& control : result.arms.front().rounds) {
     for (const BenchRound& round : arm.rounds) {
       if (round.round == control.round) ratios.push_back(round.us / control.us);
     }
   }
+  return ratios;
+}
+
+std::optional<double> RatioToCommitted(const BenchResult& result, const BenchArm& arm) {
+  std::vector<double> ratios = RatiosToCommitted(result, arm);
   if (ratios.empty()) return std::nullopt;
   return MedianOf(std::move(ratios));
 }
 
 bool AnyFailed(const BenchResult& result) {
   return std::any_of(result.arms.begin(), result.arms.end(), [](const BenchArm& arm) {
-    return arm.state == ArmState::kFailed || arm.state == ArmState::kWrong;
+    return arm.state == ArmState::kFailed || arm.state == ArmState::kWrong || !arm.lost.empty();
   });
 }
 

@@ -39,7 +39,8 @@ std::optional<std::string> WhyNotBench(const Bench& bench, const DeviceFacts& de
 Result<Order> BenchOrder(const Bench& bench, const DeviceFacts& device);
 
 // The order of one leg: `arms` (into base.arms) stay in it, `visits` (among `arms`) are one
-// recorded round.
+// recorded round. Of each role at most one, so that an outcome is told from the others' by its
+// role.
 Order LegOrder(const Order& base, const std::vector<std::size_t>& arms,
                const std::vector<std::size_t>& visits);
 
@@ -50,6 +51,12 @@ struct BenchRound {
   std::uint32_t round = 0;  // from 0
   double us = 0;
   double clock_mhz = 0;  // 0: not readable
+};
+
+// A round in which an arm was to be visited and was not, through no fault of its own.
+struct LostRound {
+  std::uint32_t round = 0;  // from 0
+  std::string why;          // one line
 };
 
 struct BenchArm {
@@ -63,8 +70,9 @@ struct BenchArm {
   std::optional<BuildFacts> build;
   std::optional<CheckFacts> check;
   ArmState state = ArmState::kMeasured;
-  std::string why;  // of the other states, one line
-  std::vector<BenchRound> rounds;
+  std::string why;                 // of the other states, one line
+  std::vector<BenchRound> rounds;  // where they are fewer than another arm's, `lost` has the others
+  std::vector<LostRound> lost;
 
   bool live() const { return state == ArmState::kMeasured; }
 };
@@ -81,15 +89,25 @@ struct BenchResult {
 // What the worker's answer to an arm alone says of it: its build, check and state.
 void TakeProbe(const Order& order, const Report& report, BenchArm& arm);
 
-// What the worker's answer to a leg says: times, or an arm that fails.  `arms`: of the order, into
-// `result.arms`.
+// What the worker's answer to a leg says: times; or an arm that fails, and this round is lost to
+// the others that were to be visited; or a round that is lost to all of them. `arms`: of the order,
+// into `result.arms`.
 void TakeLeg(const Order& order, const Report& report, const std::vector<std::size_t>& arms,
              std::uint32_t round, BenchResult& result);
 
-// Median over the rounds that have both of arm / committed. nullopt: there are none.
+// The leg got no answer: its round is lost to these of `result.arms`, and nothing else.
+void LoseRound(const std::vector<std::size_t>& arms, std::uint32_t round, const std::string& why,
+               BenchResult& result);
+
+// At the end: an arm to which every round was lost has failed.
+void FailUntimed(BenchResult& result);
+
+// Of arm / committed in each round that has both, in the order of the rounds.
+std::vector<double> RatiosToCommitted(const BenchResult& result, const BenchArm& arm);
+// Their median. nullopt: there are none.
 std::optional<double> RatioToCommitted(const BenchResult& result, const BenchArm& arm);
 
-// An arm that is there gave no right output or no time.
+// An arm that is there gave no right output, no time, or not every round.
 bool AnyFailed(const BenchResult& result);
 
 }  // namespace pawl

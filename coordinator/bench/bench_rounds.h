@@ -4,11 +4,14 @@
 // Arms stand in a ring: the worker's own first, then the rivals that are processes of their own.
 // Each round visits every arm once and begins one arm later than the round before, so that over as
 // many rounds as there are arms each has had every place. Arms of the worker that follow each other
-// in a round are one order: one leg. A rival's visit is a leg by itself.
+// in a round are one order: one leg. A rival's visit is a leg by itself. No leg has two libraries:
+// an outcome names the role of its arm, and they have the same.
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
+
+#include "coordinator/bench/bench.h"
 
 namespace pawl {
 
@@ -20,7 +23,7 @@ struct BenchLeg {
   bool operator==(const BenchLeg&) const = default;
 };
 
-// `of_worker`: for each place of the ring, whether the worker runs it.
-std::vector<BenchLeg> BenchLegs(const std::vector<bool>& of_worker, std::uint32_t rounds);
+// `ring`: what stands at each place.
+std::vector<BenchLeg> BenchLegs(const std::vector<BenchArm::Kind>& ring, std::uint32_t rounds);
 
 }  // namespace pawl

@@ -30,12 +30,12 @@ Result<Order> BenchRun::Make(std::size_t item, const DeviceFacts& device) {
     for (const Arm& arm : result_.order.arms) {
       BenchArm::Kind kind =
           arm.role == ArmRole::kRival ? BenchArm::Kind::kLibrary : BenchArm::Kind::kKernel;
-      result_.arms.push_back({arm.label, kind, arm.configuration, "", {}, {}, {}, {}, "", {}});
+      result_.arms.push_back({arm.label, kind, arm.configuration, "", {}, {}, {}, {}, "", {}, {}});
     }
     worker_arms_ = result_.arms.size();
     for (const RivalProgram& rival : bench_.rivals) {
       result_.arms.push_back(
-          {rival.name, BenchArm::Kind::kProgram, {}, rival.path, {}, {}, {}, {}, "", {}});
+          {rival.name, BenchArm::Kind::kProgram, {}, rival.path, {}, {}, {}, {}, "", {}, {}});
     }
   }
   if (item < worker_arms_) return LegOrder(result_.order, {item}, {item});
@@ -65,11 +65,7 @@ void BenchRun::Take(const ErrandResult& answer) {
     TakeLeg(*answer.order, *answer.report, in_order_, leg.round, result_);
     return;
   }
-  for (const std::size_t arm : leg.arms) {
-    result_.arms[arm].state = ArmState::kFailed;
-    result_.arms[arm].why = answer.why;
-    result_.arms[arm].rounds.clear();
-  }
+  LoseRound(leg.arms, leg.round, answer.why, result_);
 }
 
 bool BenchRun::Stopped() const {
@@ -96,13 +92,13 @@ void BenchRun::BeginRivals() {
       arm.why = made.error().message;
     }
   }
-  std::vector<bool> of_worker;
+  std::vector<BenchArm::Kind> kinds;
   for (std::size_t arm = 0; arm < result_.arms.size(); ++arm) {
     if (!result_.arms[arm].live()) continue;
     ring_.push_back(arm);
-    of_worker.push_back(arm < worker_arms_);
+    kinds.push_back(result_.arms[arm].kind);
   }
-  legs_ = BenchLegs(of_worker, bench_.measurement.rounds);
+  legs_ = BenchLegs(kinds, bench_.measurement.rounds);
   for (BenchLeg& leg : legs_) {
     for (std::size_t& arm : leg.arms) arm = ring_[arm];
   }
@@ -112,6 +108,7 @@ void BenchRun::EndRivals() {
   for (const auto& rival : rivals_) {
     if (!Stopped()) rival->End();
   }
+  FailUntimed(result_);
   session_.Close(*errands_);
   waiting_ = true;
 }
@@ -139,7 +136,9 @@ void BenchRun::OnTurn() {
     if (leg.worker) {
       in_order_.clear();
       for (std::size_t arm = 0; arm < worker_arms_; ++arm) {
-        if (result_.arms[arm].live()) in_order_.push_back(arm);
+        const bool kernel = result_.arms[arm].kind == BenchArm::Kind::kKernel;
+        const bool visited = std::find(leg.arms.begin(), leg.arms.end(), arm) != leg.arms.end();
+        if (result_.arms[arm].live() && (kernel || visited)) in_order_.push_back(arm);
       }
       errands_->Add(1);
       waiting_ = true;

@@ -49,6 +49,15 @@ std::string ClockText(const BenchArm& arm) {
   return mhz.empty() ? "" : std::to_string(std::lround(MedianOf(mhz)));
 }
 
+// "2 of 4 rounds are missing; round 3: could not be answered in 3 tries: ..."
+std::string LostText(const BenchArm& arm) {
+  if (!arm.live() || arm.lost.empty()) return "";
+  const std::size_t all = arm.rounds.size() + arm.lost.size();
+  return std::to_string(arm.lost.size()) + " of " + std::to_string(all) +
+         (arm.lost.size() == 1 ? " rounds is" : " rounds are") + " missing; round " +
+         std::to_string(arm.lost.front().round + 1) + ": " + arm.lost.front().why;
+}
+
 void AddRow(const BenchResult& result, const BenchArm& arm, TextTable& table) {
   const auto figures = FiguresOf(arm);
   if (!arm.live() || !figures) {
@@ -97,6 +106,7 @@ std::string BenchText(const BenchResult& result, bool colour) {
   for (const BenchArm& arm : result.arms) {
     const bool absent = arm.state == ArmState::kAbsent;
     if (!arm.why.empty()) line(arm.label, (absent ? "absent: " : "") + arm.why);
+    line(arm.label, LostText(arm));
     line(arm.label, arm.configuration.empty() ? "" : arm.configuration.Text());
     line(arm.label, VersionsText(arm));
   }
@@ -140,6 +150,10 @@ std::vector<json> BenchJson(const BenchResult& result) {
            {"median_us", round.us},
            {"clock_mhz", round.clock_mhz > 0 ? json(round.clock_mhz) : json(nullptr)}});
     }
+    object["missing"] = json::array();
+    for (const LostRound& lost : arm.lost) {
+      object["missing"].push_back({{"round", lost.round + 1}, {"why", lost.why}});
+    }
     const auto figures = FiguresOf(arm);
     const auto ratio = RatioToCommitted(result, arm);
     object["median_us"] = figures ? json(figures->median_us) : json(nullptr);
@@ -147,6 +161,7 @@ std::vector<json> BenchJson(const BenchResult& result) {
     object["most_us"] = figures ? json(figures->most_us) : json(nullptr);
     object["spread"] = figures ? json(figures->Spread()) : json(nullptr);
     object["ratio_to_committed"] = ratio ? json(*ratio) : json(nullptr);
+    object["ratio_rounds"] = RatiosToCommitted(result, arm).size();
     lines.push_back(std::move(object));
   }
   return lines;

@@ -7,23 +7,10 @@
 namespace pawl {
 namespace {
 
-// The arm that an outcome is about, by its label; several arms may have its role.
-std::string FaultyArm(const Order& order, const Report& report) {
-  if (!report.outcome.arm) return "";
-  const auto is_it = [&](std::size_t arm) {
-    return arm < order.arms.size() && order.arms[arm].role == *report.outcome.arm;
-  };
-  // Devices build and check arm by arm and stop at the first that fails.
-  if (report.outcome.kind == OutcomeKind::kBuildFailed && !report.builds.empty() &&
-      is_it(report.builds.size() - 1)) {
-    return order.arms[report.builds.size() - 1].label;
-  }
-  for (std::size_t arm = 0; arm < report.checks.size(); ++arm) {
-    if (!report.checks[arm].passed && is_it(arm)) return order.arms[arm].label;
-  }
+std::string LabelsOf(const Order& order, const std::vector<std::size_t>& arms) {
   std::string labels;
-  for (std::size_t arm = 0; arm < order.arms.size(); ++arm) {
-    if (is_it(arm)) labels += (labels.empty() ? "" : " or ") + order.arms[arm].label;
+  for (const std::size_t arm : arms) {
+    labels += (labels.empty() ? "" : " or ") + order.arms[arm].label;
   }
   return labels;
 }
@@ -64,9 +51,29 @@ std::vector<TimedArm> TimedArms(const Order& order, const Report& report) {
   return arms;
 }
 
+std::vector<std::size_t> FaultyArms(const Order& order, const Report& report) {
+  if (!report.outcome.arm) return {};
+  const auto is_it = [&](std::size_t arm) {
+    return arm < order.arms.size() && order.arms[arm].role == *report.outcome.arm;
+  };
+  // Devices build and check arm by arm and stop at the first that fails.
+  if (report.outcome.kind == OutcomeKind::kBuildFailed && !report.builds.empty() &&
+      is_it(report.builds.size() - 1)) {
+    return {report.builds.size() - 1};
+  }
+  for (std::size_t arm = 0; arm < report.checks.size(); ++arm) {
+    if (!report.checks[arm].passed && is_it(arm)) return {arm};
+  }
+  std::vector<std::size_t> arms;
+  for (std::size_t arm = 0; arm < order.arms.size(); ++arm) {
+    if (is_it(arm)) arms.push_back(arm);
+  }
+  return arms;
+}
+
 std::optional<std::string> WhyNotTimed(const Order& order, const Report& report) {
   if (report.outcome.kind != OutcomeKind::kMeasured) {
-    const std::string arm = FaultyArm(order, report);
+    const std::string arm = LabelsOf(order, FaultyArms(order, report));
     std::string why(Name(report.outcome.kind));
     if (!arm.empty()) why += " of " + arm;
     if (!report.outcome.detail.empty()) why += ": " + report.outcome.detail;

@@ -1,6 +1,7 @@
 #pragma once
 // What a report of timed rounds says of each arm of its order. Pure.
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,6 +34,10 @@ struct TimedArm {
 
 // In the order's order. `report` answers `order` (coordinator/search/answers.h).
 std::vector<TimedArm> TimedArms(const Order& order, const Report& report);
+
+// The arms, by number, that the outcome may be about: one, where its role, or what was built and
+// checked, tells; several of a role where nothing does; none where it is no arm's.
+std::vector<std::size_t> FaultyArms(const Order& order, const Report& report);
 
 // nullopt: every arm was timed and, where the order has a reference, compared with it and right.
 // Else what is wrong and with which arm: "wrong_output of generation 7: C[3] is 1.5, ...".

@@ -19,20 +19,34 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
+constexpr auto kKernel = BenchArm::Kind::kKernel;
+constexpr auto kLibrary = BenchArm::Kind::kLibrary;
+constexpr auto kProgram = BenchArm::Kind::kProgram;
+
 TEST(BenchRounds, EachBeginsOneArmLaterAndARivalsVisitStandsAlone) {
-  EXPECT_THAT(BenchLegs({true, true, false}, 3),
+  EXPECT_THAT(BenchLegs({kKernel, kKernel, kProgram}, 3),
               ElementsAre(BenchLeg{0, true, {0, 1}}, BenchLeg{0, false, {2}},
                           BenchLeg{1, true, {1}}, BenchLeg{1, false, {2}}, BenchLeg{1, true, {0}},
                           BenchLeg{2, false, {2}}, BenchLeg{2, true, {0, 1}}));
 }
 
+// Who is to blame for a leg is told by its role, and libraries have the same.
+TEST(BenchRounds, NoLegHasTwoLibraries) {
+  EXPECT_THAT(BenchLegs({kKernel, kLibrary, kLibrary, kProgram}, 2),
+              ElementsAre(BenchLeg{0, true, {0, 1}}, BenchLeg{0, true, {2}},
+                          BenchLeg{0, false, {3}}, BenchLeg{1, true, {1}}, BenchLeg{1, true, {2}},
+                          BenchLeg{1, false, {3}}, BenchLeg{1, true, {0}}));
+  EXPECT_THAT(BenchLegs({kKernel, kKernel, kLibrary, kLibrary}, 3).back(),
+              (BenchLeg{2, true, {3, 0, 1}}));
+}
+
 TEST(BenchRounds, OverAsManyRoundsAsArmsEachArmHasEveryPlaceOnce) {
-  const std::vector<bool> of_worker = {true, true, true, false, false};
+  const std::vector<BenchArm::Kind> ring = {kKernel, kLibrary, kLibrary, kProgram, kProgram};
   std::map<std::pair<std::size_t, std::size_t>, int> times;  // (arm, place)
   std::size_t place = 0;
-  for (const BenchLeg& leg : BenchLegs(of_worker, 5)) {
+  for (const BenchLeg& leg : BenchLegs(ring, 5)) {
     for (const std::size_t arm : leg.arms) {
-      EXPECT_EQ(of_worker[arm], leg.worker);
+      EXPECT_EQ(ring[arm] != kProgram, leg.worker);
       ++times[{arm, place++ % 5}];
     }
     if (!leg.worker) {
@@ -45,7 +59,7 @@ TEST(BenchRounds, OverAsManyRoundsAsArmsEachArmHasEveryPlaceOnce) {
 
 TEST(BenchRounds, NoArmsAreNoLegs) {
   EXPECT_TRUE(BenchLegs({}, 3).empty());
-  EXPECT_TRUE(BenchLegs({true}, 0).empty());
+  EXPECT_TRUE(BenchLegs({kKernel}, 0).empty());
 }
 
 BenchArm ArmOf(const std::string& label, BenchArm::Kind kind, std::vector<BenchRound> rounds) {
@@ -103,20 +117,119 @@ TEST(BenchFigures, AnObjectAnArmSaysAllOfIt) {
   EXPECT_TRUE(lines[2]["median_us"].is_null());
 }
 
-// A fault in one leg costs its arm the times, and the others that leg.
-TEST(BenchFigures, AnArmThatFailsInTheRoundsHasNoTime) {
-  BenchResult result = Sample();
-  Order order;
-  order.arms.resize(2);
-  order.arms[1].role = ArmRole::kRival;
-  Report report;
-  report.arms = {ArmRole::kCommitted, ArmRole::kRival};
-  report.outcome = {OutcomeKind::kWrongOutput, ArmRole::kRival, "C[3] is 1"};
-  TakeLeg(order, report, {0, 1}, 2, result);
-  EXPECT_EQ(result.arms[0].rounds.size(), 2U);
-  EXPECT_EQ(result.arms[1].state, ArmState::kWrong);
-  EXPECT_EQ(result.arms[1].why, "wrong_output: C[3] is 1");
-  EXPECT_TRUE(result.arms[1].rounds.empty());
+// Two kernels and two libraries, each timed in two rounds; the order of a leg that visits the first
+// three of them.
+class BenchLegFault : public testing::Test {
+ protected:
+  BenchLegFault() {
+    order_.arms.resize(4);
+    order_.rounds.resize(1);
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      order_.arms[i].role = kRoles[i];
+      order_.arms[i].label = kLabels[i];
+      report_.arms.push_back(kRoles[i]);
+      result_.arms.push_back(
+          ArmOf(kLabels[i], i < 2 ? kKernel : kLibrary, {{0, 10.0 + i, 0}, {1, 20.0, 0}}));
+      if (i < 3) order_.rounds[0].visits.push_back({i, 0});
+    }
+  }
+  void Take(OutcomeKind kind, std::optional<ArmRole> arm, const std::string& detail) {
+    report_.outcome = {kind, arm, detail};
+    TakeLeg(order_, report_, {0, 1, 2, 3}, 2, result_);
+  }
+  // The arms that lost round 3, and nothing else of theirs.
+  std::vector<std::string> Lost() const {
+    std::vector<std::string> labels;
+    for (const BenchArm& arm : result_.arms) {
+      if (arm.lost.empty()) continue;
+      EXPECT_EQ(arm.rounds.size(), 2U) << arm.label;
+      EXPECT_EQ(arm.lost.size(), 1U) << arm.label;
+      EXPECT_EQ(arm.lost[0].round, 2U) << arm.label;
+      EXPECT_TRUE(arm.live()) << arm.label;
+      labels.push_back(arm.label);
+    }
+    return labels;
+  }
+  std::vector<std::string> Failed() const {
+    std::vector<std::string> labels;
+    for (const BenchArm& arm : result_.arms) {
+      if (arm.live()) continue;
+      EXPECT_TRUE(arm.rounds.empty()) << arm.label << ": the time of what is wrong is not judged";
+      labels.push_back(arm.label);
+    }
+    return labels;
+  }
+
+  static constexpr ArmRole kRoles[] = {ArmRole::kCommitted, ArmRole::kCandidate, ArmRole::kRival,
+                                       ArmRole::kRival};
+  static constexpr const char* kLabels[] = {"committed", "mine", "blis", "openblas"};
+  Order order_;
+  Report report_;
+  BenchResult result_;
+};
+
+TEST_F(BenchLegFault, OfOneArmCostsItItsTimesAndTheOthersThisRound) {
+  Take(OutcomeKind::kCrashed, ArmRole::kCandidate, "signal 11");
+  EXPECT_THAT(Failed(), ElementsAre("mine"));
+  EXPECT_EQ(result_.arms[1].why, "crashed: signal 11");
+  EXPECT_THAT(Lost(), ElementsAre("committed", "blis")) << "openblas was not to be visited";
+  EXPECT_EQ(result_.arms[0].lost[0].why, "crashed of mine: signal 11");
+}
+
+TEST_F(BenchLegFault, OfALibraryIsToldByWhatWasCheckedAndBuilt) {
+  report_.checks = {{ArmRole::kCommitted, true, 1, 0, 0, ""},
+                    {ArmRole::kCandidate, true, 1, 0, 0, ""},
+                    {ArmRole::kRival, true, 1, 0, 0, ""},
+                    {ArmRole::kRival, false, 1, 1, 0, "C[3] is 1"}};
+  Take(OutcomeKind::kWrongOutput, ArmRole::kRival, "C[3] is 1");
+  EXPECT_THAT(Failed(), ElementsAre("openblas"));
+  EXPECT_EQ(result_.arms[3].state, ArmState::kWrong);
+  EXPECT_EQ(result_.arms[3].why, "wrong_output: C[3] is 1");
+  EXPECT_FALSE(result_.arms[3].check->passed);
+  EXPECT_THAT(Lost(), ElementsAre("committed", "mine", "blis"));
+}
+
+TEST_F(BenchLegFault, OfOneOfTwoLibrariesThatNothingTellsApartIsNeithers) {
+  Take(OutcomeKind::kHung, ArmRole::kRival, "no answer");
+  EXPECT_THAT(Failed(), ElementsAre());
+  EXPECT_THAT(Lost(), ElementsAre("committed", "mine", "blis"));
+  EXPECT_EQ(result_.arms[2].lost[0].why, "hung of blis or openblas: no answer");
+}
+
+TEST_F(BenchLegFault, OfNoArmCostsTheRoundAlone) {
+  Take(OutcomeKind::kCrashed, std::nullopt, "signal 9");
+  EXPECT_THAT(Failed(), ElementsAre());
+  EXPECT_THAT(Lost(), ElementsAre("committed", "mine", "blis"));
+  EXPECT_EQ(result_.arms[0].lost[0].why, "crashed: signal 9");
+}
+
+TEST_F(BenchLegFault, ALostRoundIsSaidEverywhereAndRatiosPairTheRoundsThatAreThere) {
+  result_.arms[0].rounds = {{0, 10, 0}, {2, 40, 0}, {3, 10, 0}};
+  result_.arms[1].rounds = {{0, 5, 0}, {1, 1, 0}, {3, 10, 0}};
+  LoseRound({0}, 1, "could not be answered in 3 tries: the worker left", result_);
+  LoseRound({1}, 2, "could not be answered in 3 tries: the worker left", result_);
+  EXPECT_TRUE(AnyFailed(result_)) << "not every round is there";
+  EXPECT_THAT(RatiosToCommitted(result_, result_.arms[1]), ElementsAre(0.5, 1));
+  EXPECT_DOUBLE_EQ(*RatioToCommitted(result_, result_.arms[1]), 0.75);
+  EXPECT_THAT(BenchText(result_, false),
+              AllOf(HasSubstr("committed   1 of 4 rounds is missing; round 2: could not be "
+                              "answered in 3 tries: the worker left"),
+                    HasSubstr("mine        1 of 4 rounds is missing; round 3: could")));
+  const nlohmann::json mine = BenchJson(result_)[1];
+  EXPECT_EQ(mine["state"], "measured");
+  EXPECT_EQ(mine["ratio_rounds"], 2);
+  EXPECT_EQ(mine["rounds"].size(), 3U);
+  EXPECT_EQ(mine["missing"], nlohmann::json::parse(R"([{"round": 3, "why":
+      "could not be answered in 3 tries: the worker left"}])"));
+}
+
+TEST_F(BenchLegFault, AnArmThatLostEveryRoundHasFailed) {
+  result_.arms[1].rounds.clear();
+  LoseRound({0, 1}, 2, "the worker left", result_);
+  FailUntimed(result_);
+  EXPECT_TRUE(result_.arms[0].live());
+  EXPECT_EQ(result_.arms[1].state, ArmState::kFailed);
+  EXPECT_EQ(result_.arms[1].why, "every round was lost; the last: the worker left");
 }
 
 }  // namespace
