@@ -108,6 +108,28 @@ Status WriteWhole(const std::string& path, int flags, mode_t mode, const std::st
   return {};
 }
 
+// Beside the file that it is to become, readable by nobody that the file is not. Gone again unless
+// it has become it.
+class NextFile {
+ public:
+  explicit NextFile(const std::string& path) : path_(path), next_(path + ".new") {}
+  ~NextFile() { ::unlink(next_.c_str()); }
+  NextFile(const NextFile&) = delete;
+  NextFile& operator=(const NextFile&) = delete;
+
+  Status Write(mode_t mode, const std::string& text) const {
+    ::unlink(next_.c_str());  // of one that was killed
+    return WriteWhole(next_, O_EXCL, mode, text);
+  }
+  Status Replace() const {
+    if (::rename(next_.c_str(), path_.c_str()) != 0) return Failed("replace", path_);
+    return {};
+  }
+
+ private:
+  const std::string path_, next_;
+};
+
 Status MakeFolder(const std::string& folder) {
   std::error_code error;
   const fs::path parent = fs::absolute(folder, error).parent_path();
@@ -140,10 +162,19 @@ std::string AllowFileIn(const std::string& folder) { return folder + "/allowed";
 
 Status WriteKeyPair(const std::string& folder, const KeyPair& pair) {
   if (Status made = MakeFolder(folder); !made) return made;
-  const Status written =
-      WriteWhole(folder + "/secret.key", O_EXCL, 0600, SecretKeyText(pair.secret_key));
-  if (!written) return written;
-  return WriteWhole(folder + "/public.key", O_TRUNC, 0644, PublicKeyText(pair.public_key));
+  const File lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (lock.fd() < 0 || ::flock(lock.fd(), LOCK_EX) != 0) return Failed("lock", folder);
+  const std::string secret = folder + "/secret.key";
+  struct stat status {};
+  if (::lstat(secret.c_str(), &status) == 0) return Error{secret + " is there already"};
+  if (errno != ENOENT) return Failed("look at", secret);
+  const NextFile next_secret(secret), next_public(folder + "/public.key");
+  Status done = next_secret.Write(0600, SecretKeyText(pair.secret_key));
+  if (done) done = next_public.Write(0644, PublicKeyText(pair.public_key));
+  if (done) done = next_public.Replace();
+  if (done) done = next_secret.Replace();
+  if (done && ::fsync(lock.fd()) != 0) return Failed("write", folder);
+  return done;
 }
 
 Result<SecretKey> ReadSecretKey(const std::string& folder) {
@@ -182,6 +213,22 @@ Result<AllowList> ReadAllowList(const std::string& folder) {
   return ParseAllowList(*text, AllowFileIn(folder));
 }
 
+Status PrepareAllowList(const std::string& folder) {
+  if (Status checked = CheckFolder(folder); !checked) return checked;
+  const std::string path = AllowFileIn(folder);
+  if (::access(path.c_str(), F_OK) != 0 && errno == ENOENT) {
+    const Status made = ChangeAllowList(
+        folder, [](std::string_view text) -> Result<std::string> { return std::string(text); });
+    if (!made) return made;
+  }
+  const auto list = ReadAllowList(folder);
+  if (!list) return list.error();
+  if (list->whole) return {};
+  return Error{path +
+               " is empty or ends in the middle of a line; end the line, or, where it is no "
+               "list yet, take the file away"};
+}
+
 Status ChangeAllowList(const std::string& folder,
                        const std::function<Result<std::string>(std::string_view text)>& change) {
   if (Status made = MakeFolder(folder); !made) return made;
@@ -191,9 +238,10 @@ Status ChangeAllowList(const std::string& folder,
   if (!text) return text.error();
   auto changed = change(*text);
   if (!changed) return changed.error();
-  const std::string path = AllowFileIn(folder), next = path + ".new";
-  if (Status written = WriteWhole(next, O_TRUNC, 0600, *changed); !written) return written;
-  if (::rename(next.c_str(), path.c_str()) != 0) return Failed("replace", path);
+  if (changed->empty()) *changed = "\n";
+  const NextFile next(AllowFileIn(folder));
+  if (Status written = next.Write(0600, *changed); !written) return written;
+  if (Status replaced = next.Replace(); !replaced) return replaced;
   if (::fsync(lock.fd()) != 0) return Failed("write", folder);
   return {};
 }

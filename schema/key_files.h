@@ -19,14 +19,18 @@ namespace pawl {
 std::string DefaultKeyFolder();
 std::string AllowFileIn(const std::string& folder);
 
-// Makes the folder where there is none. Errors: a key is there already.
+// Makes the folder where there is none. Whole or not at all: the secret key comes last, and where
+// it is there is the public one that belongs to it. Errors: a secret key is there already.
 Status WriteKeyPair(const std::string& folder, const KeyPair& pair);
 Result<SecretKey> ReadSecretKey(const std::string& folder);
 Result<PublicKey> ReadPublicKey(const std::string& file);
 // 64 digits, or a file.
 Result<PublicKey> PublicKeyOrFile(const std::string& key_or_file);
 
-Result<AllowList> ReadAllowList(const std::string& folder);  // no file: nobody is allowed
+Result<AllowList> ReadAllowList(const std::string& folder);  // no file: a list that is not whole
+// Before anybody is judged by it: makes a list of nobody where there is none. Errors: what
+// ReadAllowList finds; a list that is not whole.
+Status PrepareAllowList(const std::string& folder);
 // Replaces the list by what `change` makes of it, whole or not at all; one change at a time.
 Status ChangeAllowList(const std::string& folder,
                        const std::function<Result<std::string>(std::string_view text)>& change);

@@ -159,6 +159,7 @@ Result<AllowList> ParseAllowList(std::string_view text, const std::string& file)
         return {};
       });
   if (!read) return read.error();
+  list.whole = text.ends_with('\n');
   return list;
 }
 

@@ -63,6 +63,9 @@ struct AllowedKey {
 // A host may have several keys, so that it can change from one to the next; a key has one host.
 struct AllowList {
   std::vector<AllowedKey> keys;
+  // Its last line is ended. Else it is being written, as an editor does that empties a file first:
+  // of a key that is not in it nothing is known. A list of nobody is an empty line.
+  bool whole = true;
 
   bool operator==(const AllowList&) const = default;
   const AllowedKey* Find(const PublicKey& key) const;  // null: not allowed

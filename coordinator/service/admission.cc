@@ -32,6 +32,10 @@ Admission Admit(const ZapRequest& request, const Result<AllowList>& list) {
   if (!key) return Refused(400, key.error().message, address);
   if (!list) return Refused(300, list.error().message, address);
   const AllowedKey* allowed = list->Find(*key);
+  if (allowed == nullptr && !list->whole) {
+    return Refused(
+        300, "the list of allowed keys is missing, empty or ends in the middle of a line", address);
+  }
   if (allowed == nullptr) {
     Admission refused = Refused(400, "key not allowed", address);
     refused.unknown = *key;
@@ -75,7 +79,7 @@ std::optional<std::string> RefusalNotes::Of(const Admission& refused, std::int64
     return std::nullopt;
   }
   said_ms_.emplace(about, now_ms);
-  std::string line = refused.status == 300 ? "nobody gets in: " + refused.text
+  std::string line = refused.status == 300 ? "nobody new gets in: " + refused.text
                      : refused.unknown
                          ? "key " + about + " from " + refused.address +
                                " is not allowed; if it is yours: pawl keys allow NAME " + about +

@@ -1,7 +1,9 @@
 #pragma once
 // Who may come in over a guarded address, and as whom. Pure: hub_gate.h asks and tells.
 //
-// 1. A key that is not in the list, and whatever cannot be judged, stays outside.
+// 1. A key that is not in the list, and whatever cannot be judged, stays outside; for good only by
+// a
+//    whole list.
 // 2. A host's name comes from its key alone: what a worker calls itself must agree with it.
 
 #include <cstddef>

@@ -133,7 +133,7 @@ std::vector<std::string> Hub::TakeNotes() {
 Status Hub::State::BindGuarded(const GuardedAddress& address) {
   auto secret = ReadSecretKey(address.keys);
   if (!secret) return secret.error();
-  if (auto list = ReadAllowList(address.keys); !list) return list.error();
+  if (Status list = PrepareAllowList(address.keys); !list) return list.error();
   auto own = PublicKeyOf(*secret);
   if (!own) return own.error();
   key = *own;

@@ -30,7 +30,7 @@ Result<std::unique_ptr<Session>> Session::Open(SessionOptions options) {
   }
   if (guarded) {
     if (auto secret = ReadSecretKey(guarded->keys); !secret) return secret.error();
-    if (auto list = ReadAllowList(guarded->keys); !list) return list.error();
+    if (Status list = PrepareAllowList(guarded->keys); !list) return list.error();
   }
   std::string program;
   if (options.workers > 0) {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <set>
 
 #include "schema/key_files.h"
 #include "tests/support/places.h"
@@ -74,6 +75,17 @@ TEST(AllowList, NamesTheHostOfAKey) {
   EXPECT_EQ(AllowList{}.Find(PublicKey{}), nullptr);
 }
 
+TEST(AllowList, IsWholeWhenItsLastLineIsEnded) {
+  const std::string text = "# hosts\ngpu1 " + kOnes + "\n";
+  for (std::size_t cut = 0; cut <= text.size(); ++cut) {
+    const auto list = ParseAllowList(text.substr(0, cut), "allowed");
+    if (list) {
+      EXPECT_EQ(list->whole, cut == text.size() || cut == 8) << cut;
+    }
+  }
+  EXPECT_TRUE(ParseAllowList("\n", "allowed")->whole) << "nobody";
+}
+
 TEST(AllowList, OneBadLineSpoilsItAndSaysWhere) {
   const std::pair<std::string, std::string> cases[] = {
       {"gpu1", "a:1: a line \"NAME KEY\""},
@@ -120,6 +132,14 @@ class KeyFiles : public testing::Test {
     ASSERT_TRUE(written) << written.error().message;
   }
 
+  std::set<std::string> Names() const {
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+      names.insert(entry.path().filename());
+    }
+    return names;
+  }
+
   const test::TempFolder parent_;
   const std::string folder_ = parent_ / "config/pawl/keys";
 };
@@ -164,7 +184,7 @@ TEST_F(KeyFiles, ThatAreNotThereOrBadSayWhatToDo) {
   EXPECT_THAT(Why(ReadSecretKey(folder_)), AllOf(HasSubstr(folder_), HasSubstr("pawl keys new")));
   EXPECT_THAT(Why(PublicKeyOrFile("nonsense")), HasSubstr("neither a public key"));
   Write();
-  EXPECT_EQ(*ReadAllowList(folder_), AllowList{});
+  EXPECT_EQ(*ReadAllowList(folder_), (AllowList{{}, false}));
   EXPECT_THAT(Why(PublicKeyOrFile(folder_ + "/secret.key")),
               AllOf(HasSubstr("secret.key:2:"), HasSubstr("holds a secret key")));
   test::WriteFile(folder_ + "/secret.key", "secret xyz\n");
@@ -186,7 +206,55 @@ TEST_F(KeyFiles, AChangeOfTheListIsWholeOrNotMade) {
   EXPECT_FALSE(allow("gpu2", kOnes));
   ASSERT_TRUE(allow("gpu2", kTwos));
   EXPECT_EQ(ReadAllowList(folder_)->keys.size(), 2U);
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1) << "nothing beside";
+  EXPECT_EQ(Names(), std::set<std::string>{"allowed"}) << "nothing beside";
+}
+
+// A list that is emptied is not one that is being written.
+TEST_F(KeyFiles, AListOfNobodyIsWhole) {
+  Write();
+  const auto replace = [&](const std::string& text) {
+    return ChangeAllowList(folder_, [&](std::string_view) -> Result<std::string> { return text; });
+  };
+  ASSERT_TRUE(replace(""));
+  EXPECT_EQ(*ReadAllowList(folder_), AllowList{});
+  EXPECT_TRUE(PrepareAllowList(folder_));
+  std::filesystem::remove(AllowFileIn(folder_));
+  EXPECT_TRUE(PrepareAllowList(folder_)) << "makes it";
+  EXPECT_EQ(*ReadAllowList(folder_), AllowList{});
+  ASSERT_TRUE(replace("gpu1 " + kOnes));
+  EXPECT_THAT(Why(PrepareAllowList(folder_)),
+              AllOf(HasSubstr("allowed is empty or ends in the middle of a line"),
+                    HasSubstr("end the line")));
+  EXPECT_EQ(test::ReadFile(AllowFileIn(folder_)), "gpu1 " + kOnes) << "whoever writes it goes on";
+}
+
+// What stops it in the middle: what cannot be written, and what cannot be put in place.
+TEST_F(KeyFiles, APairIsWrittenWholeOrNotAtAll) {
+  namespace fs = std::filesystem;
+  for (const char* in_the_way : {"public.key", "public.key.new", "secret.key.new"}) {
+    SCOPED_TRACE(in_the_way);
+    fs::create_directories(fs::path(folder_) / in_the_way / "full");
+    ASSERT_EQ(::chmod(folder_.c_str(), 0700), 0);
+    EXPECT_THAT(Why(WriteKeyPair(folder_, KeyPair{})), HasSubstr(in_the_way));
+    EXPECT_EQ(Names(), std::set<std::string>{in_the_way}) << "nothing of the pair";
+    fs::remove_all(folder_);
+  }
+  Write();
+  EXPECT_EQ(Names(), (std::set<std::string>{"public.key", "secret.key"}));
+}
+
+// A public key without its secret one, and halves of files, as a kill may leave them.
+TEST_F(KeyFiles, WhatAKilledOneHasLeftIsWrittenOver) {
+  std::filesystem::create_directories(folder_);
+  ASSERT_EQ(::chmod(folder_.c_str(), 0700), 0);
+  test::WriteFile(folder_ + "/secret.key.new", "secret 12");
+  test::WriteFile(folder_ + "/public.key.new", "pub");
+  test::WriteFile(folder_ + "/public.key", "public " + kTwos + "\n");
+  Write();
+  EXPECT_EQ(*ReadPublicKey(folder_ + "/public.key"), Key(kOnes));
+  EXPECT_EQ(ReadSecretKey(folder_)->bytes[0], 9);
+  EXPECT_EQ(ModeOf(folder_ + "/secret.key"), 0600U);
+  EXPECT_EQ(Names(), (std::set<std::string>{"public.key", "secret.key"}));
 }
 
 }  // namespace

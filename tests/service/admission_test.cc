@@ -48,6 +48,19 @@ TEST(Admit, ABadListRefusesForNowAndTellsNoStrangerWhy) {
   EXPECT_THAT(ZapReply(Request(), admission), testing::ElementsAre("1.0", "7", "300", "", "", ""));
 }
 
+// It may be in the rest of it.
+TEST(Admit, OfAKeyThatIsNotInAHalfWrittenListNothingIsSaidForGood) {
+  EXPECT_EQ(Admit(Request(), AllowList{{}, false}).status, 300);
+  AllowList half = *OneHost();
+  half.whole = false;
+  EXPECT_EQ(Admit(Request(), half).status, 200);
+  ZapRequest other = Request();
+  other[6] = std::string(32, '\x22');
+  EXPECT_EQ(Admit(other, half).status, 300);
+  half.whole = true;
+  EXPECT_EQ(Admit(other, half).status, 400);
+}
+
 TEST(Admit, AWorkersNameMustBeItsKeys) {
   Hello hello;
   hello.host = "gpu1";
@@ -98,7 +111,7 @@ TEST(RefusalNotes, ABadListIsNotHiddenBehindStrangers) {
   RefusalNotes notes("/keys");
   for (char i = 20; i < 60; ++i) (void)notes.Of(Unknown(i), 0);
   EXPECT_THAT(*notes.Of(Admit(Request(), Error{"/keys/allowed:2: no"}), 1),
-              AllOf(HasSubstr("nobody gets in"), HasSubstr("allowed:2")));
+              AllOf(HasSubstr("nobody new gets in"), HasSubstr("allowed:2")));
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <filesystem>
+#include <optional>
 #include <zmq.hpp>
 
 #include "coordinator/service/hub.h"
@@ -205,17 +207,38 @@ TEST_F(GuardedHub, AChangeOfTheListHoldsFromTheNextHandshakeOn) {
   EXPECT_EQ(Come(gpu1_).NextHandshake(), ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
 }
 
-TEST_F(GuardedHub, NobodyGetsInWhileTheListCannotBeRead) {
+TEST_F(GuardedHub, NobodyGetsInWhileTheListCannotBeReadAndComesAgainByItself) {
   Bind();
   const std::string list = test::ReadFile(AllowFileIn(folder_));
-  test::WriteFile(AllowFileIn(folder_), list + "nonsense\n");
-  Peer peer = Come(gpu1_);
-  peer.Send(Ready{1});
-  EXPECT_EQ(peer.NextHandshake(), ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL);
-  EXPECT_THAT(Notes(), AllOf(HasSubstr("nobody gets in"), HasSubstr("allowed:2:")));
-  test::WriteFile(AllowFileIn(folder_), list);
-  // It has not been told to stay away, and comes again by itself.
-  ASSERT_EQ(Collect(1).size(), 1U);
+  const struct {
+    const char* what;
+    std::optional<std::string> text;
+    const char* note;
+  } cases[] = {{"a bad line", list + "nonsense\n", "allowed:2:"},
+               {"half a line", list.substr(0, list.size() / 2), "allowed:1:"},
+               {"emptied, to be written", "", "empty or ends in the middle of a line"},
+               {"no file", std::nullopt, ""}};
+  for (const auto& one : cases) {
+    SCOPED_TRACE(one.what);
+    std::filesystem::remove(AllowFileIn(folder_));
+    if (one.text) test::WriteFile(AllowFileIn(folder_), *one.text);
+    Peer peer = Come(gpu1_);
+    peer.Send(Ready{1});
+    EXPECT_EQ(peer.NextHandshake(), ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL);
+    if (*one.note != '\0') {  // else said already, a minute ago at most
+      EXPECT_THAT(Notes(), AllOf(HasSubstr("nobody new gets in"), HasSubstr(one.note)));
+    }
+    ASSERT_TRUE(
+        ChangeAllowList(folder_, [&](std::string_view) -> Result<std::string> { return list; }));
+    ASSERT_EQ(Collect(1).size(), 1U) << "it has not been told to stay away";
+  }
+}
+
+TEST_F(GuardedHub, WithoutAListAStrangerIsToldThatHeIsNotAllowed) {
+  std::filesystem::remove(AllowFileIn(folder_));
+  Bind();
+  EXPECT_EQ(Come(gpu1_).NextHandshake(), ZMQ_EVENT_HANDSHAKE_FAILED_AUTH);
+  EXPECT_THAT(Notes(), HasSubstr("pawl keys allow NAME " + gpu1_.public_key.Hex()));
 }
 
 TEST_F(GuardedHub, NobodyNewGetsInOnceTheGateHasGone) {
