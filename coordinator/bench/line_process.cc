@@ -78,20 +78,36 @@ std::string LastLine(const std::string& path) {
   ::_exit(127);
 }
 
+// The keeper: nothing but system calls, since other threads of ours were left behind in the fork.
+[[noreturn]] void Keep(pid_t group, int alive) {
+  sigset_t all;
+  sigfillset(&all);
+  ::sigprocmask(SIG_SETMASK, &all, nullptr);
+  if (::setpgid(0, group) != 0) ::_exit(127);  // it has gone already
+  ::dup2(alive, STDIN_FILENO);
+  ::close_range(STDIN_FILENO + 1, ~0U, 0);  // among them the other end, and those of other keepers
+  char nothing = 0;
+  while (::read(STDIN_FILENO, &nothing, 1) < 0 && errno == EINTR) {
+  }
+  ::kill(0, SIGKILL);
+  ::_exit(127);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<LineProcess>> LineProcess::Start(const LineCommand& command) {
   const int log =
       ::open(command.log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644);
   if (log < 0) return Error{"cannot write " + command.log + ": " + std::strerror(errno)};
-  Pipe in, out, failed;
+  Pipe in, out, failed, alive;
   const auto close_all = [&] {
     in.Close();
     out.Close();
     failed.Close();
+    alive.Close();
     ::close(log);
   };
-  if (!in.Open() || !out.Open() || !failed.Open()) {
+  if (!in.Open() || !out.Open() || !failed.Open() || !alive.Open()) {
     const Error error{std::string("pipe: ") + std::strerror(errno)};
     close_all();
     return error;
@@ -117,19 +133,37 @@ Result<std::unique_ptr<LineProcess>> LineProcess::Start(const LineCommand& comma
     return Error{"cannot run " + command.arguments.front() + ": " +
                  std::strerror(told ? problem : fork_problem)};
   }
+  const pid_t keeper = ::fork();
+  if (keeper == 0) Keep(pid, alive.read);
+  if (keeper < 0) {
+    const Error error{std::string("fork: ") + std::strerror(errno)};
+    ::kill(-pid, SIGKILL);
+    ::waitpid(pid, nullptr, 0);
+    close_all();
+    return error;
+  }
   const int to = std::exchange(in.write, -1);
   const int from = std::exchange(out.read, -1);
+  const int held = std::exchange(alive.write, -1);
   close_all();
   for (const int fd : {to, from}) ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
-  return std::unique_ptr<LineProcess>(new LineProcess(pid, to, from, command));
+  return std::unique_ptr<LineProcess>(new LineProcess(pid, keeper, held, to, from, command));
 }
 
-LineProcess::LineProcess(pid_t pid, int to, int from, LineCommand command)
-    : pid_(pid), command_(std::move(command)), to_(to), from_(from) {}
+LineProcess::LineProcess(pid_t pid, pid_t keeper, int alive, int to, int from, LineCommand command)
+    : pid_(pid),
+      keeper_(keeper),
+      alive_(alive),
+      command_(std::move(command)),
+      to_(to),
+      from_(from) {}
 
 LineProcess::~LineProcess() {
   ::kill(-pid_, SIGKILL);  // also what it has started and left behind
+  ::kill(keeper_, SIGKILL);
+  ::waitpid(keeper_, nullptr, 0);
   ::waitpid(pid_, nullptr, 0);
+  ::close(alive_);
   if (to_ >= 0) ::close(to_);
   ::close(from_);
 }
@@ -147,11 +181,15 @@ LineProcess::Waited LineProcess::WaitFor(int fd, short events, std::int64_t unti
     pollfd item{fd, events, 0};
     const auto wait = static_cast<int>(std::clamp<std::int64_t>(left, 0, kIdleMs));
     if (::poll(&item, 1, wait) > 0) return Waited::kReady;
+    // What it has started may hold its pipes. Its own last words may have come since.
+    if (WaitForEnd(0)) return ::poll(&item, 1, 0) > 0 ? Waited::kReady : Waited::kEnded;
     if (left <= 0) return Waited::kLate;
   }
 }
 
-Error LineProcess::Late(std::int64_t deadline_ms) const {
+Error LineProcess::NotReady(Waited waited, std::int64_t deadline_ms) {
+  interrupted_ = waited == Waited::kStopped;
+  if (waited == Waited::kEnded) return Ended();
   char seconds[32];
   std::snprintf(seconds, sizeof seconds, "%g", static_cast<double>(deadline_ms) / 1e3);
   return Error{std::string("gave no answer within ") + seconds + " s and was killed"};
@@ -186,8 +224,7 @@ Status LineProcess::Send(const std::string& request, std::int64_t deadline_ms,
   std::size_t sent = 0;
   while (sent < request.size()) {
     const Waited waited = WaitFor(to_, POLLOUT, until_ms, idle);
-    interrupted_ = waited == Waited::kStopped;
-    if (waited != Waited::kReady) return Late(deadline_ms);
+    if (waited != Waited::kReady) return NotReady(waited, deadline_ms);
     const ssize_t wrote = ::write(to_, request.data() + sent, request.size() - sent);
     if (wrote > 0) sent += static_cast<std::size_t>(wrote);
     if (wrote < 0 && errno != EAGAIN && errno != EINTR) return Ended();
@@ -219,8 +256,7 @@ Result<std::string> LineProcess::Ask(const std::string& request, std::int64_t de
                    " bytes, '" + Quotable(buffered_) + "'"};
     }
     const Waited waited = WaitFor(from_, POLLIN, until, idle);
-    interrupted_ = waited == Waited::kStopped;
-    if (waited != Waited::kReady) return Late(deadline_ms);
+    if (waited != Waited::kReady) return NotReady(waited, deadline_ms);
     std::array<char, 65'536> chunk;
     const ssize_t got = ::read(from_, chunk.data(), chunk.size());
     if (got > 0) buffered_.append(chunk.data(), static_cast<std::size_t>(got));
