@@ -106,6 +106,39 @@ TEST_F(AgentTest, EndsWhenTheCoordinatorIsOfAnotherVersion) {
   EXPECT_EQ(agent->why(), "the coordinator cannot be understood: protocol 2.0, this is 1.0");
 }
 
+TEST_F(AgentTest, EndsOnATroubleOfItsLinkThatWillNotPass) {
+  StartAgent();
+  Take();
+  link.trouble = Error{"the coordinator does not allow this host's key", Advice::kHalt};
+  agent->OnReadable(now);
+  EXPECT_EQ(agent->ended(), AgentEnd::kRefused);
+  EXPECT_EQ(agent->why(), "the coordinator does not allow this host's key");
+  EXPECT_THAT(Take(), ElementsAre("kill runner"));
+}
+
+TEST_F(AgentTest, GoesOnAfterATroubleOfItsLinkThatMayPass) {
+  StartAgent();
+  Take();
+  link.trouble = Error{"the coordinator does not answer with its key", Advice::kRetry};
+  agent->OnReadable(now);
+  EXPECT_EQ(agent->ended(), AgentEnd::kRunning);
+  EXPECT_EQ(link.trouble, std::nullopt) << "was asked for";
+  EXPECT_THAT(Take(), IsEmpty());
+  Connect();
+  EXPECT_THAT(Take(), ElementsAre("HELLO holding nothing"));
+}
+
+// An order that it holds is given up with it: its runner is killed.
+TEST_F(AgentTest, EndsInTheMiddleOfAnOrderOnATroubleThatWillNotPass) {
+  Serve();
+  Hear(AGrant(AnOrder(1)));
+  Take();
+  link.trouble = Error{"the coordinator wants a key", Advice::kHalt};
+  agent->OnReadable(now);
+  EXPECT_EQ(agent->ended(), AgentEnd::kRefused);
+  EXPECT_THAT(Take(), ElementsAre("kill runner"));
+}
+
 TEST_F(AgentTest, DropsWhatIsDamagedOrOnlyAWorkersToSay) {
   Serve();
   link.inbox.push_back(Error{"not pawl's"});

@@ -8,6 +8,7 @@
 #include <deque>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -78,6 +79,9 @@ class FakeLink final : public Link {
     acts_.push_back("reconnect");
   }
 
+  std::optional<Error> Trouble() override { return std::exchange(trouble, std::nullopt); }
+
+  std::optional<Error> trouble;
   std::vector<Message> sent;
   std::vector<Result<Message>> inbox;
   std::uint64_t connections = 0;
