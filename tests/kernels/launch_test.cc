@@ -158,6 +158,48 @@ TEST(Launches, ThatCannotBeMadeAreViolations) {
             "scratch: partial has 0 elements; 1 to 8589934592 are wanted");
 }
 
+// An expression that fails is the package's mistake wherever it stands; a figure that is refused is
+// none.
+TEST(Launches, ExpressionsThatFailAreToldFromRefusals) {
+  const auto validate = [](std::string_view from, std::string_view to) {
+    PackageFiles files = CudaPackage();
+    Edit(files, "cuda/chunk.toml", from, to);
+    const auto loaded = Load(files);
+    return loaded ? loaded->space->Validate(loaded->structure->start) : std::vector<Violation>();
+  };
+  // `threads` is 1 at the start.
+  const std::pair<std::string_view, std::string_view> fail[] = {
+      {"\"rows / block.m\"", "\"rows / (threads - 1)\""},                      // derived
+      {"\"order == 'rows' || unroll < 4\"", "\"rows % (threads - 1) == 0\""},  // need
+      {"[\"2 * rows\", 1, 1]", "[\"rows / (threads - 1)\", 1, 1]"},            // grid
+      {"[32, \"threads\", 1]", "[32, \"rows / (threads - 1)\", 1]"},           // block
+      {"cluster = [2, 1, 1]", "cluster = [\"2 / (threads - 1)\", 1, 1]"},      // cluster
+      {"\"4 * block.n\"", "\"4 / (threads - 1)\""},                            // shared
+      {"kernel = \"saxpy_join\"",
+       "when = \"rows / (threads - 1) > 1\"\nkernel = \"saxpy_join\""},  // when
+      {"\"rows * block.n\"", "\"rows / (threads - 1)\""},                // scratch
+  };
+  for (const auto& [from, to] : fail) {
+    const std::vector<Violation> violations = validate(from, to);
+    ASSERT_THAT(violations, SizeIs(1)) << to;
+    EXPECT_TRUE(violations[0].broken) << to << ": " << violations[0].text;
+    EXPECT_THAT(violations[0].text, HasSubstr("by zero")) << to;
+    EXPECT_THAT(violations[0].text, HasSubstr("chunk.toml:")) << to;
+  }
+  const std::pair<std::string_view, std::string_view> refuse[] = {
+      {"\"order == 'rows' || unroll < 4\"", "\"threads == 2\""},
+      {"[\"2 * rows\", 1, 1]", "[\"2 * (threads - 1)\", 1, 1]"},
+      {"[32, \"threads\", 1]", "[32, \"threads - 1\", 1]"},
+      {"cluster = [2, 1, 1]", "cluster = [\"threads + 2\", 1, 1]"},
+      {"\"rows * block.n\"", "\"threads - 1\""},
+  };
+  for (const auto& [from, to] : refuse) {
+    const std::vector<Violation> violations = validate(from, to);
+    ASSERT_THAT(violations, SizeIs(1)) << to;
+    EXPECT_FALSE(violations[0].broken) << to << ": " << violations[0].text;
+  }
+}
+
 TEST(Launches, MistakesAreNamedWithTheirPlace) {
   const auto message = [](std::string_view from, std::string_view to) {
     PackageFiles files = CudaPackage();
