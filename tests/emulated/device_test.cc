@@ -148,7 +148,7 @@ TEST(EmulatedDevice, SaysWhatDoesNotCompile) {
                 "others"));
   EXPECT_THAT(
       detail("extern \"C\" __global__ void two(const float* X, float* Y, long long n) {}\n"),
-      HasSubstr("one"));
+      AllOf(HasSubstr("one.cu(launch):"), HasSubstr("'one' was not declared")));
   EXPECT_EQ(detail("// one\n#include <vector>\n"),
             "one.cu:2: includes <vector>, which the emulated device does not have: a header of "
             "the package, pawl_device.h, or one of CUDA's own language headers is wanted");

@@ -358,6 +358,7 @@ TEST_F(RunnerChild, ReportsTheCompilersLineForWhatDoesNotCompile) {
 TEST_F(RunnerChild, ReportsAWrongSignatureAsABuildFailure) {
   const Report report = Reported("wrong_signature");
   EXPECT_EQ(report.outcome.kind, OutcomeKind::kBuildFailed);
+  EXPECT_THAT(report.outcome.detail, StartsWith("wrong_signature.cc(launch):"));
   EXPECT_THAT(report.outcome.detail, HasSubstr("invalid conversion"));
 }
 

@@ -11,6 +11,8 @@ std::string LineMark(const std::string& name) {
   return "#line 1 \"" + quoted + "\"\n";
 }
 
+std::string LaunchMark(const std::string& source) { return LineMark(source + kLaunchMark); }
+
 void AppendItem(std::string& list, const std::string& item) {
   if (!list.empty()) list += ", ";
   list += item;

@@ -9,6 +9,10 @@ namespace pawl {
 
 // What the compiler is to call the lines that follow.
 std::string LineMark(const std::string& name);
+// The same for what calls a source's kernels, which names it: a kernel that it lacks is missing at
+// "tiled.cu(launch):10". Without spaces.
+std::string LaunchMark(const std::string& source);
+inline constexpr char kLaunchMark[] = "(launch)";
 
 void AppendItem(std::string& list, const std::string& item);  // parted by commas
 

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "worker/device/generated_text.h"
 #include "worker/device/host/subprocess.h"
 
 // The C library's: the address of a module's thread-local block for this thread.
@@ -153,7 +154,10 @@ std::string KernelObject::LineOf(const void* from) const {
       const std::size_t slash = line.find('/', folder + 1);
       if (slash != std::string::npos) line = line.substr(slash + 1);
     }
-    if (line.rfind("emulated/", 0) == 0 || line.rfind("pawl_", 0) == 0) continue;
+    if (line.rfind("emulated/", 0) == 0 || line.rfind("pawl_", 0) == 0 ||
+        line.find(kLaunchMark) != std::string::npos) {
+      continue;
+    }
     if (line == last) continue;
     text += (text.empty() ? "" : ", called at ") + line;
     last = line;

@@ -10,6 +10,7 @@
 
 #include "worker/device/cuda/standard_headers.h"
 #include "worker/device/emulated/cuda_text.h"
+#include "worker/device/generated_text.h"
 
 namespace pawl {
 namespace {
@@ -181,7 +182,6 @@ std::string_view CType(DType dtype) {
 // A kernel's parameters must be exactly what its arguments are: on a GPU they are copied by size,
 // and nobody notices.
 constexpr std::string_view kSignatures = R"(
-#line 1 "pawl_launches"
 template <typename Wanted, typename Has> struct PawlFits { static constexpr bool value = false; };
 template <typename T> struct PawlFits<T, T> { static constexpr bool value = true; };
 template <> struct PawlFits<long long, long> { static constexpr bool value = true; };
@@ -243,7 +243,7 @@ Result<Unit> EmulatedUnit(const Order& order, const Arm& arm, const SmLimits& li
   text += MacrosOf(order.build_options) + MacrosOf(source.build_options);
   Assembler assembler(order.headers);
   if (Status read = assembler.Append(source.text, source.name, true); !read) return read.error();
-  text += assembler.Take() + std::string(kSignatures);
+  text += assembler.Take() + "\n" + LaunchMark(source.name) + std::string(kSignatures);
   for (std::size_t i = 0; i < arm.launches.size(); ++i) {
     if (arm.launches[i].kind == LaunchKind::kKernel) text += LaunchFunction(order, arm, i);
   }

@@ -29,7 +29,7 @@ std::string PointerType(const Buffer& buffer) {
 std::string KernelUnit(const SourceText& source, const std::vector<Launch>& launches,
                        const std::vector<Buffer>& buffers, const std::vector<Scalar>& scalars) {
   std::string unit =
-      "#include <cstdint>\n" + LineMark(source.name) + source.text + "\n" + LineMark(kCallSymbol);
+      "#include <cstdint>\n" + LineMark(source.name) + source.text + "\n" + LaunchMark(source.name);
   unit +=
       "extern \"C\" __attribute__((visibility(\"default\"))) void pawl_call([[maybe_unused]] void* "
       "const* buffers, "
