@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "coordinator/commands/command.h"
+#include "coordinator/commands/shape_text.h"
 #include "coordinator/report/text.h"
 #include "coordinator/search/audit.h"
 #include "coordinator/service/errand_session.h"
@@ -31,28 +32,6 @@ struct AuditOptions {
   std::string state;
   bool json = false;
 };
-
-// "m=256,n=256,k=128".
-Result<std::vector<Scalar>> ParseShape(const std::string& text) {
-  std::vector<Scalar> shape;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    const std::string pair = text.substr(begin, end - begin);
-    const std::size_t equals = pair.find('=');
-    char* rest = nullptr;
-    const std::int64_t value =
-        equals == std::string::npos ? 0 : std::strtoll(pair.c_str() + equals + 1, &rest, 10);
-    if (equals == std::string::npos || equals == 0 || rest == pair.c_str() + equals + 1 ||
-        *rest != '\0') {
-      return Error{"--shapes: '" + text +
-                   "' is no shape; letter=value,letter=value is wanted, such "
-                   "as m=256,n=256,k=128"};
-    }
-    shape.push_back({pair.substr(0, equals), value});
-    begin = end + 1;
-  }
-  return shape;
-}
 
 // What an audit prints: failures as they come, progress between them, the summary.
 class Printer {
@@ -204,7 +183,7 @@ class Printer {
 int RunAudit(const AuditOptions& options) {
   const auto kernels = FindKernels(options.kernels);
   if (!kernels) return Fail(kernels.error().message);
-  auto loaded = LoadOperation(*kernels + "/" + options.operation);
+  auto loaded = LoadPackage(*kernels, options.operation);
   if (!loaded) return Fail(loaded.error().message, kExitUsage);
   AuditRequest request;
   request.backend = options.backend;
@@ -213,7 +192,7 @@ int RunAudit(const AuditOptions& options) {
   request.seed = options.seed;
   request.deadlines.check_ms = request.deadlines.run_ms = options.deadline_s * 1000;
   for (const std::string& text : options.shapes) {
-    auto shape = ParseShape(text);
+    auto shape = ParseShape("--shapes", text);
     if (!shape) return Fail(shape.error().message, kExitUsage);
     request.shapes.push_back(*std::move(shape));
   }
@@ -261,7 +240,7 @@ void AddAudit(CLI::App& app, int& code) {
                    "at most so many configurations of a structure, chosen to show every pair of "
                    "values where that many can")
       ->check(CLI::Range(1, 1'000'000));
-  command->add_option("--seed", options->seed, "of the sample (default: 1)");
+  command->add_option("--seed", options->seed, "of the sample (default: 1)")->check(WholeNumber());
   command
       ->add_option("--deadline", options->deadline_s,
                    "seconds that a check of a kernel may take before it counts as hung; more for "
@@ -270,8 +249,7 @@ void AddAudit(CLI::App& app, int& code) {
   command->add_option("--workers", options->workers, "workers (default: one a core)")
       ->check(CLI::Range(1, 256));
   command->add_option("--kernels", options->kernels, "folder of operation packages");
-  command->add_option("--state", options->state,
-                      "folder of the workers' cache, to keep objects for the next audit");
+  AddStateOption(*command, options->state);
   command->add_flag("--json", options->json, "one JSON object a line");
   command->callback([options, &code] { code = RunAudit(*options); });
 }

@@ -13,6 +13,7 @@
 #include "coordinator/bench/bench_text.h"
 #include "coordinator/commands/command.h"
 #include "coordinator/commands/device_choice.h"
+#include "coordinator/commands/shape_text.h"
 #include "coordinator/report/text.h"
 #include "coordinator/search/manifest.h"
 
@@ -68,22 +69,6 @@ class OwnFolder {
   const std::string path_;
 };
 
-Result<std::vector<Scalar>> ParseShape(const std::vector<std::string>& given) {
-  std::vector<Scalar> shape;
-  for (const std::string& text : given) {
-    const std::size_t equals = text.find('=');
-    std::int64_t value = 0;
-    const char* const end = text.data() + text.size();
-    const char* const from = equals == std::string::npos ? end : text.data() + equals + 1;
-    const auto [at, error] = std::from_chars(from, end, value);
-    if (error != std::errc() || at != end || from == end || value < 1 || equals == 0) {
-      return Error{"--shape: '" + text + "'; letter=value is wanted, as in m=512"};
-    }
-    shape.push_back({text.substr(0, equals), value});
-  }
-  return shape;
-}
-
 void SetTerms(const BenchOptions& options, Measurement& measurement) {
   if (const auto instrument = ParseInstrument(options.instrument)) {
     measurement.instrument = instrument;
@@ -135,9 +120,12 @@ Result<Manifest> ManifestOf(const BenchOptions& options) {
     manifest.operation = options.operation;
   }
   if (!options.shape.empty()) {
-    auto shape = ParseShape(options.shape);
-    if (!shape) return shape.error();
-    manifest.shape = *std::move(shape);
+    manifest.shape.clear();
+    for (const std::string& text : options.shape) {
+      auto shape = ParseShape("--shape", text);
+      if (!shape) return shape.error();
+      manifest.shape.insert(manifest.shape.end(), shape->begin(), shape->end());
+    }
   }
   return manifest;
 }
@@ -150,7 +138,7 @@ Result<Asked> AskForPackage(const BenchOptions& options, int& code) {
   const auto root = FindKernels(options.kernels);
   if (!root) return root.error();
   code = kExitUsage;
-  auto loaded = LoadOperation(*root + "/" + manifest->operation);
+  auto loaded = LoadPackage(*root, manifest->operation);
   if (!loaded) return loaded.error();
   const auto operation = std::make_shared<Operation>(*std::move(loaded));
   if (manifest->shape.empty()) {
@@ -293,10 +281,7 @@ void AddBench(CLI::App& app, int& code) {
       ->add_option("--deadline", options->deadline_s,
                    "seconds that a rival may take for an answer (default: 300)")
       ->check(CLI::Range(0.1, 86'400.0));
-  command
-      ->add_option("--state", options->state,
-                   "folder of the worker's evidence and cache, to keep them")
-      ->check(NotEmpty());
+  AddStateOption(*command, options->state);
   AddClockOptions(*command, options->clocks);
   command->add_flag("--json", options->json, "one JSON object a line");
   command->callback([options, &code] { code = RunBench(*options); });

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "coordinator/commands/shape_text.h"
 #include "kernels/document.h"
 #include "schema/file_kind.h"
 
@@ -16,6 +17,14 @@ namespace fs = std::filesystem;
 
 // A folder that RocksDB has made.
 bool LooksLikeLedger(const fs::path& folder) { return fs::exists(folder / "CURRENT"); }
+
+// Where the packages that come with pawl may be.
+std::vector<fs::path> ShippedKernels() {
+  std::error_code error;
+  const fs::path bin = fs::read_symlink("/proc/self/exe", error).parent_path();
+  return {bin / "../kernels",         // an unpacked bundle
+          bin / "../../../kernels"};  // build/<preset>/bin of a checkout
+}
 
 }  // namespace
 
@@ -34,6 +43,14 @@ CLI::Validator NotEmpty() {
     return std::string(text.empty() ? "empty; give it a value or leave it out" : "");
   };
   return CLI::Validator(check, "", "not_empty");
+}
+
+CLI::Validator WholeNumber() {
+  const auto check = [](std::string& text) {
+    const auto number = ParseWhole(text);
+    return number ? std::string() : number.error().message;
+  };
+  return CLI::Validator(check, "from 0", "whole_number");
 }
 
 CLI::Validator AtLeastOne() {
@@ -60,6 +77,11 @@ void AddLedgerOption(CLI::App& command, std::string& folder) {
 
 void AddDeviceOption(CLI::App& command, std::string& device) {
   command.add_option("--device", device, "device, as `pawl devices` names it, or replay:FILE")
+      ->check(NotEmpty());
+}
+
+void AddStateOption(CLI::App& command, std::string& folder) {
+  command.add_option("--state", folder, "folder of the workers' evidence and cache, to keep them")
       ->check(NotEmpty());
 }
 
@@ -137,15 +159,25 @@ Result<std::string> FindKernels(const std::string& given) {
       from_environment != nullptr && *from_environment != '\0') {
     return std::string(from_environment);
   }
-  std::vector<fs::path> places = {"kernels"};
-  std::error_code error;
-  const fs::path bin = fs::read_symlink("/proc/self/exe", error).parent_path();
-  places.push_back(bin / "../kernels");        // an unpacked bundle
-  places.push_back(bin / "../../../kernels");  // build/<preset>/bin of a checkout
+  std::vector<fs::path> places = ShippedKernels();
+  places.insert(places.begin(), "kernels");
   for (const fs::path& place : places) {
     if (fs::is_directory(place)) return place.lexically_normal().string();
   }
   return Error{"no folder 'kernels' here or beside the program; name one with --kernels DIR"};
+}
+
+Result<Operation> LoadPackage(const std::string& kernels, const std::string& name) {
+  auto loaded = LoadOperation(kernels + "/" + name);
+  std::error_code ignored;
+  if (loaded || fs::exists(kernels + "/" + name, ignored)) return loaded;
+  std::string message = loaded.error().message + "; --kernels names another folder of packages";
+  for (const fs::path& shipped : ShippedKernels()) {
+    if (!fs::is_directory(shipped / name, ignored)) continue;
+    message += ", and " + name + " is in " + shipped.lexically_normal().string();
+    break;
+  }
+  return Error{message};
 }
 
 }  // namespace pawl

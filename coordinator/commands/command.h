@@ -9,6 +9,7 @@
 
 #include "coordinator/ledger/ledger.h"
 #include "coordinator/service/resume.h"
+#include "kernels/operation.h"
 #include "schema/result.h"
 
 namespace pawl {
@@ -27,11 +28,15 @@ void Warn(const std::string& message);
 
 // For options: an empty text is not the same as none.
 CLI::Validator NotEmpty();
+// For numbers from 0, in digits alone.
+CLI::Validator WholeNumber();
 // For numbers that count from 1, up to what an id holds.
 CLI::Validator AtLeastOne();
 
 void AddLedgerOption(CLI::App& command, std::string& folder);
 void AddDeviceOption(CLI::App& command, std::string& device);
+// Of the workers that a command starts.
+void AddStateOption(CLI::App& command, std::string& folder);
 
 // What the workers that a command starts do with a GPU's clocks. A trial changes no machine:
 // nothing, unless it is told.
@@ -62,6 +67,9 @@ Result<TrackId> FindTrack(const std::map<TrackId, Track>& tracks, const std::str
 
 // --kernels, else $PAWL_KERNELS, else ./kernels, else beside the program.
 Result<std::string> FindKernels(const std::string& given);
+// The package `name` there. Errors: LoadOperation's; where there is none, also how another folder
+// is named.
+Result<Operation> LoadPackage(const std::string& kernels, const std::string& name);
 
 // Each registers its subcommand; its exit code lands in `code`.
 void AddRun(CLI::App& app, int& code);

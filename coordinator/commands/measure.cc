@@ -74,7 +74,7 @@ Result<Asked> AskForPackage(const Manifest& manifest, const std::string& kernels
   const auto root = FindKernels(kernels);
   if (!root) return root.error();
   code = kExitUsage;
-  auto loaded = LoadOperation(*root + "/" + manifest.operation);
+  auto loaded = LoadPackage(*root, manifest.operation);
   if (!loaded) return Error{manifest.PlaceOf("operation") + ": " + loaded.error().message};
   const auto operation = std::make_shared<Operation>(*std::move(loaded));
   std::vector<std::string> backends = {manifest.backend};
@@ -147,16 +147,10 @@ void AddMeasure(CLI::App& app, int& code) {
   command->add_option("MANIFEST", options->manifest, "TOML file that names it")
       ->required()
       ->check(NotEmpty());
-  command
-      ->add_option("--device", options->device,
-                   "device to measure on, as `pawl devices` names it, or replay:FILE")
-      ->check(NotEmpty());
+  AddDeviceOption(*command, options->device);
   command->add_option("--kernels", options->kernels, "folder of operation packages")
       ->check(NotEmpty());
-  command
-      ->add_option("--state", options->state,
-                   "folder of the worker's evidence and cache, to keep them")
-      ->check(NotEmpty());
+  AddStateOption(*command, options->state);
   AddClockOptions(*command, options->clocks);
   command->add_flag(
       "--bracket", options->bracket,

@@ -38,7 +38,7 @@ OperationLookup LookupIn(const std::string& kernels) {
              const std::string& name) -> Result<std::shared_ptr<const Operation>> {
     auto& known = (*loaded)[name];
     if (known == nullptr) {
-      auto operation = LoadOperation(kernels + "/" + name);
+      auto operation = LoadPackage(kernels, name);
       if (!operation) return operation.error();
       known = std::make_shared<Operation>(*std::move(operation));
     }

@@ -14,6 +14,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(BadInput, AnUnknownKnobInStartNamesThePlaceAndTheNearest) {
   TempFolder folder;
@@ -97,6 +98,19 @@ TEST(BadInput, AMissingPackageNamesTheOnesThereAre) {
       Pawl({"run", folder / "job.toml", "--ledger", folder / "ledger"}), 2,
       AllOf(HasSubstr("job.toml:1: "), HasSubstr("gemv"), HasSubstr("gemm"), HasSubstr("matmul")));
   EXPECT_FALSE(std::filesystem::exists(folder / "ledger"));
+}
+
+// A folder of packages of one's own hides those that come with pawl.
+TEST(BadInput, APackageThatIsInAnotherFolderIsSaidToBeThere) {
+  const auto audit = [](const std::string& operation) {
+    return RunToEnd({Program("pawl"), "audit", operation}, 60'000,
+                    {"PAWL_KERNELS=" + Source("tests/data/packages")});
+  };
+  ExpectOneLine(audit("matmul"), 2,
+                AllOf(HasSubstr("matmul: no such operation"), HasSubstr("there are "),
+                      HasSubstr("--kernels names another folder of packages"),
+                      HasSubstr("matmul is in " + Source("kernels"))));
+  ExpectOneLine(audit("no_such"), 2, AllOf(HasSubstr("--kernels"), Not(HasSubstr("is in"))));
 }
 
 TEST(BadInput, APackageWhoseOrdersNoWorkerTakesIsRefusedBeforeAnythingIsMade) {

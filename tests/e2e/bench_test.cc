@@ -232,7 +232,9 @@ TEST_F(BenchCommand, MeasuresATracksIncumbent) {
 
 TEST_F(BenchCommand, WhatIsWrongWithTheCommandIsOneLine) {
   ExpectOneLine(Bench({"passes"}), 2, HasSubstr("no shape; give --shape n=..."));
-  ExpectOneLine(Bench({"passes", "--shape", "n"}), 2, HasSubstr("'n'; letter=value is wanted"));
+  ExpectOneLine(Bench({"passes", "--shape", "n"}), 2, HasSubstr("--shape: 'n' is no shape"));
+  ExpectOneLine(Bench({"passes", "--shape", "n=99999999999999999999"}), 2,
+                HasSubstr("--shape: n=99999999999999999999 is out of range; 1 to "));
   ExpectOneLine(Bench({"passes", "--shape", "m=3"}), 2, HasSubstr("'m'"));
   ExpectOneLine(Bench({"pases", "--shape", "n=3"}), 2, HasSubstr("nearest is 'passes'"));
   ExpectOneLine(Passes({folder_ / "none.py"}), 2, HasSubstr("none.py: no such file"));
