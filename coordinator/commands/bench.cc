@@ -16,6 +16,7 @@
 #include "coordinator/commands/shape_text.h"
 #include "coordinator/report/text.h"
 #include "coordinator/search/manifest.h"
+#include "coordinator/service/own_folder.h"
 
 namespace pawl {
 namespace {
@@ -43,30 +44,6 @@ struct BenchOptions {
 struct Asked {
   Bench bench;
   std::string device;
-};
-
-// A folder that is gone when the command ends.
-class OwnFolder {
- public:
-  static Result<std::unique_ptr<OwnFolder>> Make() {
-    std::error_code failed;
-    std::string path = (fs::temp_directory_path(failed) / "pawl-bench-XXXXXX").string();
-    if (failed || ::mkdtemp(path.data()) == nullptr) {
-      return Error{"cannot make a folder in the folder for temporary files"};
-    }
-    return std::unique_ptr<OwnFolder>(new OwnFolder(path));
-  }
-  ~OwnFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  OwnFolder(const OwnFolder&) = delete;
-  OwnFolder& operator=(const OwnFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  explicit OwnFolder(std::string path) : path_(std::move(path)) {}
-  const std::string path_;
 };
 
 void SetTerms(const BenchOptions& options, Measurement& measurement) {
@@ -209,7 +186,7 @@ int RunBench(const BenchOptions& options) {
   auto rivals = RivalsOf(options, *root);
   if (!rivals) return Fail(rivals.error().message, kExitUsage);
   bench.rivals = *std::move(rivals);
-  const auto folder = OwnFolder::Make();
+  const auto folder = OwnFolder::Make("bench");
   if (!folder) return Fail(folder.error().message);
   const std::string state = options.state.empty() ? (*folder)->path() + "/state" : options.state;
   auto session = ErrandSession::Open({asked->device, 1, state, options.clocks.ForWorker()});

@@ -18,31 +18,6 @@ constexpr std::size_t kMostAtOnce = 64;
 
 }  // namespace
 
-// A folder of the session's own, gone with it.
-class ErrandSession::Folder {
- public:
-  static Result<std::unique_ptr<Folder>> Make() {
-    std::error_code failed;
-    std::string path =
-        (std::filesystem::temp_directory_path(failed) / "pawl-errands-XXXXXX").string();
-    if (failed || ::mkdtemp(path.data()) == nullptr) {
-      return Error{"cannot make a folder in the folder for temporary files"};
-    }
-    return std::unique_ptr<Folder>(new Folder(path));
-  }
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  explicit Folder(std::string path) : path_(std::move(path)) {}
-  const std::string path_;
-};
-
 LedgerId ErrandSession::NewId() {
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME, &now);
@@ -55,7 +30,7 @@ Result<std::unique_ptr<ErrandSession>> ErrandSession::Open(const ErrandOptions& 
   const auto program = RunnableWorker();
   if (!program) return program.error();
   std::unique_ptr<ErrandSession> session(new ErrandSession());
-  auto folder = Folder::Make();
+  auto folder = OwnFolder::Make("errands");
   if (!folder) return folder.error();
   session->folder_ = *std::move(folder);
   const std::string own = session->folder_->path();

@@ -10,6 +10,7 @@
 
 #include "coordinator/search/errands.h"
 #include "coordinator/service/hub.h"
+#include "coordinator/service/own_folder.h"
 #include "coordinator/service/session.h"
 #include "coordinator/service/stop_signals.h"
 #include "coordinator/service/worker_process.h"
@@ -48,14 +49,12 @@ class ErrandSession {
   static LedgerId NewId();
 
  private:
-  class Folder;
-
   ErrandSession() = default;
   void Turn(Errands& errands, std::int64_t timeout_ms,
             const std::function<void(const ErrandResult&)>& on_result);
   void SeeOff(Errands& errands);
 
-  std::unique_ptr<Folder> folder_;  // the socket's, and the state's where none was given
+  std::unique_ptr<OwnFolder> folder_;  // the socket's, and the state's where none was given
   std::unique_ptr<Hub> hub_;
   std::vector<std::unique_ptr<WorkerProcess>> workers_;
   std::unique_ptr<StopSignals> stop_;
