@@ -36,18 +36,52 @@ struct AuditOptions {
 // What an audit prints: failures as they come, progress between them, the summary.
 class Printer {
  public:
-  Printer(const AuditPlan& plan, const Errands& errands, bool json)
+  Printer(const AuditPlan& plan, const Errands& errands, std::string device, bool json)
       : plan_(plan),
         errands_(errands),
+        device_(std::move(device)),
         json_(json),
         colour_(ColourWanted(STDOUT_FILENO)),
         terminal_(::isatty(STDOUT_FILENO) == 1),
         started_ms_(Service::NowMs()) {}
 
-  void Begin(const std::string& device) {
-    if (json_) return;
+  void Print(const AuditResult& result) {
+    Begin();
+    (result.passed ? passed_ : result.given_up ? given_up_ : failed_) += 1;
+    if (result.given_up && why_given_up_.empty()) why_given_up_ = result.why;
+    const AuditItem& item = plan_.items[result.item];
+    if (json_) {
+      nlohmann::json line = {
+          {"structure", item.structure ? item.structure->name : "committed"},
+          {"configuration", item.configuration.Text()},
+          {"exact", item.exact},
+          {"passed", result.passed},
+          {"given_up", result.given_up},
+          {"outcome",
+           result.given_up ? nlohmann::json(nullptr) : nlohmann::json(Name(result.outcome.kind))},
+          {"why", result.why},
+          {"elements", result.elements},
+          {"shared_bytes", result.build.shared_bytes},
+          {"registers", result.build.registers},
+          {"spill_bytes", result.build.spill_bytes},
+          {"seconds", result.seconds}};
+      for (const Scalar& letter : item.shape) line["shape"][letter.name] = letter.value;
+      std::printf("%s\n", line.dump().c_str());
+      std::fflush(stdout);
+    } else if (!result.passed) {
+      Clear();
+      std::printf("%s  %s\n    %s\n",
+                  Paint(result.given_up ? "NOT RUN" : "FAILED", Tone::kBad, colour_).c_str(),
+                  item.Name().c_str(), result.why.c_str());
+      std::fflush(stdout);
+    }
+  }
+
+  // Not before there is a worker: a device that is none is said alone.
+  void Begin() {
+    if (json_ || std::exchange(begun_, true)) return;
     std::printf("audit of %s/%s on %s: %zu kernels at their shapes\n",
-                plan_.operation->name.c_str(), plan_.backend.c_str(), device.c_str(),
+                plan_.operation->name.c_str(), plan_.backend.c_str(), device_.c_str(),
                 plan_.items.size());
     for (const std::string& structure : plan_.skipped) {
       std::printf("structure %s has no source: it can be replayed, not audited\n",
@@ -56,35 +90,10 @@ class Printer {
     std::fflush(stdout);
   }
 
-  void Print(const AuditResult& result) {
-    (result.passed ? passed_ : failed_) += 1;
-    const AuditItem& item = plan_.items[result.item];
-    if (json_) {
-      nlohmann::json line = {{"structure", item.structure ? item.structure->name : "committed"},
-                             {"configuration", item.configuration.Text()},
-                             {"exact", item.exact},
-                             {"passed", result.passed},
-                             {"outcome", std::string(Name(result.outcome.kind))},
-                             {"why", result.why},
-                             {"elements", result.elements},
-                             {"shared_bytes", result.build.shared_bytes},
-                             {"registers", result.build.registers},
-                             {"spill_bytes", result.build.spill_bytes},
-                             {"seconds", result.seconds}};
-      for (const Scalar& letter : item.shape) line["shape"][letter.name] = letter.value;
-      std::printf("%s\n", line.dump().c_str());
-      std::fflush(stdout);
-    } else if (!result.passed) {
-      Clear();
-      std::printf("%s  %s\n    %s\n", Paint("FAILED", Tone::kBad, colour_).c_str(),
-                  item.Name().c_str(), result.why.c_str());
-      std::fflush(stdout);
-    }
-  }
-
   void Progress() {
     const std::int64_t now = Service::NowMs();
-    if (json_ || !terminal_ || now - drawn_ms_ < kRedrawMs) return;
+    if (json_ || !terminal_ || now - drawn_ms_ < kRedrawMs || errands_.workers() == 0) return;
+    Begin();
     drawn_ms_ = now;
     const std::size_t done = errands_.done();
     const std::size_t all = errands_.count();
@@ -110,17 +119,19 @@ class Printer {
 
   // The exit code. `whole`: nobody has interrupted it.
   int Summary(bool whole = true) {
+    if (whole) Begin();
     Clear();
     const std::size_t listed = plan_.items.size();
     const double seconds = static_cast<double>(Service::NowMs() - started_ms_) / 1e3;
     const std::size_t failed = failed_ + plan_.breaks;
     const bool good = failed == 0 && passed_ == listed && listed > 0 && plan_.gaps.empty();
+    // What could not be run is no fault of a kernel, and hides none.
+    const bool wrong = failed > 0 || listed == 0 || !plan_.gaps.empty();
+    const int code = good ? kExitDone : wrong ? kExitWrong : kExitCannotRun;
     if (json_) {
-      nlohmann::json line = {{"listed", listed},
-                             {"passed", passed_},
-                             {"failed", failed},
-                             {"refused", plan_.refusals},
-                             {"toolchain", errands_.toolchain()},
+      nlohmann::json line = {{"listed", listed},          {"passed", passed_},
+                             {"failed", failed},          {"given_up", given_up_},
+                             {"refused", plan_.refusals}, {"toolchain", errands_.toolchain()},
                              {"seconds", seconds}};
       for (const auto& [about, refusal] : plan_.refused) {
         line["refused_why"][about] = {{"count", refusal.count}, {"example", refusal.example}};
@@ -133,23 +144,23 @@ class Printer {
       }
       if (!whole) line["interrupted"] = true;
       std::printf("%s\n", line.dump().c_str());
-      return good ? kExitDone : kExitWrong;
+      SayGivenUp(whole);
+      return code;
     }
     if (!whole) {
       std::printf(
           "interrupted after %zu of %zu: %zu passed, %zu failed; nothing is said of the rest\n",
-          passed_ + failed_, listed, passed_, failed_);
+          passed_ + failed_ + given_up_, listed, passed_, failed_);
       return kExitInterrupted;
     }
     for (const auto& [about, refusal] : plan_.refused) {
-      std::printf("refused %llu: %s, such as %s\n", static_cast<unsigned long long>(refusal.count),
-                  about.c_str(), refusal.example.c_str());
+      std::printf("refused %llu, such as %s\n", static_cast<unsigned long long>(refusal.count),
+                  refusal.example.c_str());
     }
     for (const auto& [about, broken] : plan_.broken) {
-      std::printf("%s  %llu configurations at which an expression fails: %s, such as %s\n",
+      std::printf("%s  %llu configurations at which an expression fails, such as %s\n",
                   Paint("FAILED", Tone::kBad, colour_).c_str(),
-                  static_cast<unsigned long long>(broken.count), about.c_str(),
-                  broken.example.c_str());
+                  static_cast<unsigned long long>(broken.count), broken.example.c_str());
     }
     for (const AuditGap& gap : plan_.gaps) {
       std::printf(
@@ -164,12 +175,20 @@ class Printer {
                 listed, passed_, failed, static_cast<unsigned long long>(plan_.refusals),
                 FormatDuration(seconds).c_str());
     if (listed == 0) std::printf("nothing was checked, so nothing has passed\n");
-    return good ? kExitDone : kExitWrong;
+    SayGivenUp(whole);
+    return code;
   }
 
  private:
+  void SayGivenUp(bool whole) const {
+    if (given_up_ == 0 || !whole) return;
+    Warn(std::to_string(given_up_) + " of " + std::to_string(plan_.items.size()) +
+         " kernels could not be run: " + why_given_up_);
+  }
+
   const AuditPlan& plan_;
   const Errands& errands_;
+  const std::string device_;
   const bool json_;
   const bool colour_;
   const bool terminal_;
@@ -178,6 +197,9 @@ class Printer {
   bool drawn_ = false;
   std::size_t passed_ = 0;
   std::size_t failed_ = 0;
+  std::size_t given_up_ = 0;
+  std::string why_given_up_;  // of the first
+  bool begun_ = false;
 };
 
 int RunAudit(const AuditOptions& options) {
@@ -202,8 +224,7 @@ int RunAudit(const AuditOptions& options) {
   if (device.empty()) device = options.backend == "cuda" ? "emulated:sm_89" : options.backend;
 
   Errands errands(AuditErrands(*plan), ErrandSession::NewId());
-  Printer printer(*plan, errands, options.json);
-  printer.Begin(device);
+  Printer printer(*plan, errands, device, options.json);
   if (plan->items.empty()) return printer.Summary();
 
   std::uint32_t count = options.workers;

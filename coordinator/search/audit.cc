@@ -244,6 +244,7 @@ AuditResult JudgeAudit(const ErrandResult& result) {
   AuditResult audited;
   audited.item = result.item;
   audited.why = result.why;
+  audited.given_up = result.given_up;
   if (!result.report) return audited;
   const Report& report = *result.report;
   audited.outcome = report.outcome;

@@ -86,7 +86,8 @@ Result<Order> AuditOrder(const AuditPlan& plan, std::size_t item, Attempt attemp
 struct AuditResult {
   std::size_t item = 0;
   bool passed = false;
-  std::string why;  // when it did not
+  bool given_up = false;  // no worker could try it: neither passed nor failed
+  std::string why;        // when it did not pass
   Outcome outcome;
   BuildFacts build;  // of its kernel
   std::uint64_t elements = 0;

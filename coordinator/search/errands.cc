@@ -163,6 +163,7 @@ void Errands::GiveBack(ErrandEffects& effects, Worker& worker, std::size_t item,
   }
   ErrandResult result;
   result.item = item;
+  result.given_up = true;
   result.why = "could not be answered in " + std::to_string(kMostTries) + " tries: " + why;
   if (asked.fault) {
     const Granted& granted = asked.granted[asked.fault->attempt.value - 1];

@@ -46,6 +46,7 @@ struct ErrandResult {
   std::optional<Order> order;  // that the report answers
   DeviceFacts device;          // that it comes from
   std::uint32_t tries = 0;
+  bool given_up = false;  // unanswered because no worker could: nothing is said of the order
 
   bool answered() const { return why.empty(); }
 };
@@ -62,7 +63,8 @@ class Errands {
   Errands(ErrandList list, LedgerId id);
 
   ErrandEffects OnMessage(const PeerId& peer, const Message& message, std::int64_t now_ms);
-  // A frame that is no message: of a worker of another protocol version, which is told so, or damage.
+  // A frame that is no message: of a worker of another protocol version, which is told so, or
+  // damage.
   ErrandEffects OnUndecodable(const PeerId& peer, const std::string& why, bool other_version);
   ErrandEffects OnTick(std::int64_t now_ms);
 

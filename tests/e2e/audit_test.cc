@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
+#include <filesystem>
 #include <map>
 
 #include "tests/e2e/pawl.h"
@@ -126,9 +128,94 @@ TEST(AuditCommand, SaysWhatItCannotTake) {
   EXPECT_THAT(error({"matmul", "--backend", "vulkan"}), HasSubstr("has no backend 'vulkan'"));
   EXPECT_THAT(error({"matmul", "--shapes", "m=256,n"}), HasSubstr("'m=256,n' is no shape"));
   EXPECT_THAT(error({"matmul", "--shapes", "m=256"}), HasSubstr("shape letter 'n' is missing"));
-  EXPECT_THAT(error({"matmul", "--device", "emulated:sm_75"}),
-              HasSubstr("architecture 'sm_75' is not known"));
-  EXPECT_THAT(error({"matmul", "--device", "host"}), HasSubstr("the audit is of backend cuda"));
+  EXPECT_THAT(error({"matmul", "--shapes", "m=99999999999999999999,n=1,k=1"}),
+              HasSubstr("--shapes: m=99999999999999999999 is out of range; 1 to "));
+  EXPECT_THAT(error({"matmul", "--seed", "-1"}), HasSubstr("'-1'; a whole number from 0"));
+  EXPECT_THAT(error({"matmul", "--state", ""}), HasSubstr("empty"));
+}
+
+// Alone, and not below the head of a table that never comes.
+TEST(AuditCommand, ADeviceThatItCannotUseIsSaidAlone) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"emulated:sm_75", "architecture 'sm_75' is not known"},
+      {"host", "the audit is of backend cuda"},
+      {"no_such", "no_such"}};
+  for (const auto& [device, why] : cases) {
+    const Finished run = Audit({"matmul", "--device", device});
+    ExpectOneLine(run, 3, HasSubstr(why));
+    EXPECT_EQ(run.out, "") << device;
+  }
+}
+
+// A compiler that says what one says on a full disk, in place of a full disk.
+TEST(AuditCommand, WhatCouldNotBeRunIsNoFaultOfAKernelAndExits3) {
+  TempFolder folder;
+  WriteFile(folder / "c++",
+            "#!/bin/sh\ncase \"$*\" in *--version*) echo c++ 1.0; exit 0;; esac\n"
+            "if [ ! -e " +
+                folder.path() + "/first ]; then : > " + folder.path() +
+                "/first; exec c++ \"$@\"; fi\n"
+                "echo 'kernel.s: No space left on device'; exit 1\n");
+  std::filesystem::permissions(folder / "c++", std::filesystem::perms::owner_all);
+  const auto audit = [&](std::vector<std::string> more) {
+    std::filesystem::remove(folder / "first");
+    std::vector<std::string> arguments = {Program("pawl"),
+                                          "audit",
+                                          "passes",
+                                          "--backend",
+                                          "host",
+                                          "--shapes",
+                                          "n=100",
+                                          "--workers",
+                                          "1",
+                                          "--kernels",
+                                          Source("tests/data/packages")};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return RunToEnd(arguments, 100'000, {"PAWL_CXX=" + (folder / "c++")});
+  };
+  const Finished run = audit({});
+  ExpectOneLine(
+      run, 3,
+      AllOf(HasSubstr("3 of 3 kernels could not be run: "), HasSubstr("no space left on device")));
+  EXPECT_THAT(run.out, AllOf(HasSubstr("NOT RUN  committed"), HasSubstr("failed 0")));
+  const Finished as_json = audit({"--json"});
+  EXPECT_EQ(as_json.code, 3) << as_json.err;
+  const json summary = JsonLines(as_json.out).back();
+  EXPECT_EQ(summary["given_up"], 3);
+  EXPECT_EQ(summary["failed"], 0);
+  EXPECT_TRUE(JsonLines(as_json.out).front()["outcome"].is_null());
+}
+
+// What a killed audit has left among the temporary files is gone after the next.
+TEST(AuditCommand, TakesAwayWhatAKilledOneHasLeft) {
+  TempFolder folder;
+  const auto left = [&] {
+    std::size_t count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+      count += entry.path().filename().string().starts_with("pawl-errands-") ? 1 : 0;
+    }
+    return count;
+  };
+  const std::vector<std::string> command = {Program("pawl"),
+                                            "audit",
+                                            "planted",
+                                            "--backend",
+                                            "host",
+                                            "--shapes",
+                                            "n=100",
+                                            "--workers",
+                                            "1",
+                                            "--kernels",
+                                            Source("tests/data/packages")};
+  const std::vector<std::string> environment = {"TMPDIR=" + folder.path()};
+  Process killed(command, "", environment);
+  ASSERT_TRUE(WaitFor([&] { return left() == 1; }, 60'000));
+  killed.Signal(SIGKILL);
+  ASSERT_EQ(killed.Wait(10'000), 128 + SIGKILL);
+  ASSERT_EQ(left(), 1U);
+  Process next(command, "", environment);
+  EXPECT_TRUE(next.ReadLine(60'000)) << "its head: it has begun";
+  EXPECT_EQ(left(), 1U) << "its own";
 }
 
 }  // namespace
