@@ -8,6 +8,7 @@
 
 #include "coordinator/commands/command.h"
 #include "coordinator/report/facts.h"
+#include "coordinator/report/track_status.h"
 #include "kernels/operation.h"
 
 namespace pawl {
@@ -57,14 +58,17 @@ void Follow::Print(const std::string& line) {
 
 void Follow::PrintRow(const GenerationRecord& record) {
   const CoreTrack* track = TrackOf(record.track);
+  const bool first = printed_.insert(record.track).second;
   if (json_) {
     Print(GenerationJson(record, track->track.state.spec).dump() + "\n");
     return;
   }
   if (last_printed_ != record.track) {
     last_printed_ = record.track;
-    Print("\ntrack " + std::to_string(record.track.value) + ": " +
-          TrackTitle(track->track.state.spec) + "\n" + table_.Header(colour_));
+    const std::string number = "track " + std::to_string(record.track.value);
+    Print(first ? "\n" + number + ": " + TrackTitle(track->track.state.spec) + "\n"
+                : number + "\n");
+    if (first && printed_.size() == 1) Print(table_.Header(colour_));
   }
   Print(table_.Row(GenerationRow(record, track->track.state.spec.instrument), colour_));
 }
@@ -101,6 +105,7 @@ void Follow::OnEvent(const Event& event) {
   } else if (const auto* confirmed = std::get_if<Confirmed>(&event.body)) {
     confirmed_[event.track] = *confirmed;
     if (last_confirmed_ != nullptr) *last_confirmed_ = *confirmed;
+    printed_.insert(event.track);
     if (json_) {
       nlohmann::json json = ConfirmationJson(*confirmed);
       json["track"] = event.track.value;
@@ -155,12 +160,26 @@ void Follow::Finish() {
 
 int Follow::Summary() {
   int code = kExitDone;
+  std::vector<const TrackState*> states;
+  for (const auto& [id, entry] : service_.core().tracks()) states.push_back(&entry.track.state);
+  // Also those of earlier runs.
+  std::map<TrackId, Confirmed> stored = confirmed_;
+  if (const auto found = LastConfirmations(service_.ledger(), states)) {
+    stored.insert(found->begin(), found->end());
+  }
   for (const auto& [id, entry] : service_.core().tracks()) {
     const TrackState& state = entry.track.state;
-    const auto confirmed = confirmed_.find(id);
-    const bool no_figure = confirmed != confirmed_.end() && !confirmed->second.valid;
+    const auto here = confirmed_.find(id);
+    const bool no_figure = here != confirmed_.end() && !here->second.valid;
     if (state.status == TrackStatus::kPaused || no_figure) code = kExitWrong;
-    if (json_) continue;
+    const auto confirmed = stored.find(id);
+    if (json_) {
+      if (printed_.contains(id)) continue;
+      const Confirmed* const last = confirmed != stored.end() ? &confirmed->second : nullptr;
+      const bool open = entry.track.generation.has_value();
+      Print(TrackJson(state, open, last, service_.ledger().head().seq).dump() + "\n");
+      continue;
+    }
     std::string text = "\ntrack " + std::to_string(id.value) + ": " + TrackTitle(state.spec) + "\n";
     text += "  " + std::string(Name(state.status)) + (state.why.empty() ? "" : ": " + state.why) +
             "; " + std::to_string(state.last.value) + " generations, " +
@@ -170,8 +189,8 @@ int Follow::Summary() {
     text += "  product of the kept ratios: " + FormatRatio(1 / state.gain) +
             " times as fast as the start (each step's own measurement; the confirmation is the "
             "figure to quote)\n";
-    if (confirmed != confirmed_.end()) {
-      text += "  confirmed  " + ConfirmationText(confirmed->second) + "\n";
+    if (confirmed != stored.end()) {
+      text += "  confirmed  " + ConfirmationText(confirmed->second, state) + "\n";
       if (confirmed->second.valid) {
         const std::string rate = RateOf(entry, confirmed->second.incumbent_us);
         if (!rate.empty()) text += "  rate       " + rate + "\n";
@@ -189,7 +208,7 @@ int Follow::Summary() {
   }
   if (!json_) {
     Print("\nledger " + service_.ledger().folder() + " (pawl log --ledger " +
-          service_.ledger().folder() + "; run again to go on)\n");
+          service_.ledger().folder() + "); " + WhatNext(states) + "\n");
   }
   return code;
 }

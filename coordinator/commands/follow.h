@@ -22,7 +22,8 @@ class Follow {
 
   void Progress();  // redraws the progress line, a few times a second
   void Finish();    // clears it
-  // What was found: each track's end, its confirmation, where the ledger lies. Gives the exit code.
+  // What was found: each track's end, its confirmation, where the ledger lies; as JSON an object
+  // for each track of which nothing else was printed. Gives the exit code.
   int Summary();
 
  private:
@@ -42,6 +43,7 @@ class Follow {
   std::map<TrackId, Confirmed> confirmed_;
   std::map<TrackId, WorkerTime> spent_;
   TrackId last_printed_;
+  std::set<TrackId> printed_;
   std::uint64_t decided_here_ = 0;
   std::int64_t started_ms_;
   std::int64_t drawn_ms_ = 0;

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "coordinator/commands/command.h"
-#include "coordinator/report/facts.h"
 #include "coordinator/report/generation.h"
+#include "coordinator/report/track_status.h"
 #include "coordinator/search/binding.h"
 
 namespace pawl {
@@ -36,35 +36,22 @@ int ShowStatus(const StatusOptions& options) {
                    {"start/now", Align::kRight, 0},
                    {"worker time", Align::kRight, 0},
                    {"incumbent", Align::kLeft, 0}});
+  std::vector<const TrackState*> states;
+  for (const auto& [id, track] : opened->tracks) states.push_back(&track.state);
+  const auto confirmations = LastConfirmations(*opened->ledger, states);
+  if (!confirmations) return Fail(confirmations.error().message);
+  std::string confirmed_text;
   for (const auto& [id, track] : opened->tracks) {
     const TrackState& state = track.state;
+    const auto found = confirmations->find(id);
+    const Confirmed* const confirmed = found != confirmations->end() ? &found->second : nullptr;
+    if (confirmed != nullptr) {
+      confirmed_text += "track " + std::to_string(id.value) +
+                        " confirmed: " + ConfirmationText(*confirmed, state) + "\n";
+    }
     if (options.json) {
-      nlohmann::json json = {{"track", id.value},
-                             {"label", state.spec.label},
-                             {"job", state.spec.job},
-                             {"operation", state.spec.operation},
-                             {"shape", ShapeJson(state.spec.shape)},
-                             {"dtype", Name(state.spec.dtype)},
-                             {"device", state.spec.device_model},
-                             {"backend", state.spec.backend},
-                             {"structure", state.spec.structure},
-                             {"instrument", Name(state.spec.instrument)},
-                             {"policy", state.spec.policy},
-                             {"proposer", state.spec.proposer},
-                             {"status", Name(state.status)},
-                             {"reason", state.why},
-                             {"generations", state.last.value},
-                             {"open", track.generation.has_value()},
-                             {"kept", state.kept},
-                             {"rejected", state.rejected},
-                             {"void", state.voided},
-                             {"stale", state.stale},
-                             {"gain_over_start", 1 / state.gain},
-                             {"worker_seconds", state.worker_seconds},
-                             {"confirmations", state.confirmations},
-                             {"incumbent", ConfigurationJson(state.incumbent)},
-                             {"incumbent_since", state.incumbent_since.value},
-                             {"head", opened->ledger->head().seq.value}};
+      const nlohmann::json json =
+          TrackJson(state, track.generation.has_value(), confirmed, opened->ledger->head().seq);
       std::printf("%s\n", json.dump().c_str());
       continue;
     }
@@ -81,7 +68,9 @@ int ShowStatus(const StatusOptions& options) {
                {FormatDuration(state.worker_seconds)},
                {state.incumbent.Text()}});
   }
-  if (!options.json) std::printf("%s", table.Render(ColourWanted(STDOUT_FILENO)).c_str());
+  if (!options.json) {
+    std::printf("%s%s", table.Render(ColourWanted(STDOUT_FILENO)).c_str(), confirmed_text.c_str());
+  }
   return kExitDone;
 }
 

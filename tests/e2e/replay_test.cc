@@ -12,6 +12,9 @@ namespace pawl::test {
 namespace {
 
 using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
 
 json Recorded(const std::string& file) {
   return json::parse(ReadFile(Source("jobs/replay/data/" + file)));
@@ -154,6 +157,50 @@ TEST(Run, GoesOnWhereItStoppedAndWithALargerBudget) {
   job(40);
   ASSERT_EQ(Pawl({"run", folder / "gemm.toml", "--ledger", folder / "parts"}).code, 0);
   EXPECT_EQ(LogOf(folder / "parts", "1"), LogOf(folder / "whole", "1"));
+}
+
+TEST(Run, OfAClosedTrackSaysWhereItStandsAndWhatCouldBeDoneInstead) {
+  TempFolder folder;
+  std::string job = GemmJob(5);
+  job.replace(job.find("confirm = false\n"), 16, "");
+  WriteFile(folder / "gemm.toml", job);
+  const std::vector<std::string> again = {"run", folder / "gemm.toml", "--ledger",
+                                          folder / "ledger"};
+  ASSERT_EQ(Pawl(again).code, 0);
+  const Finished text = Pawl(again);
+  EXPECT_EQ(text.code, 0) << text.err;
+  EXPECT_THAT(text.out, AllOf(HasSubstr("closed: generation limit 5 reached"),
+                              HasSubstr("confirmed  incumbent "),
+                              HasSubstr("a larger [budget] in the job goes on"),
+                              Not(HasSubstr("run again to go on"))));
+  std::vector<std::string> as_json = again;
+  as_json.push_back("--json");
+  const std::vector<json> lines = JsonLines(Pawl(as_json).out);
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_EQ(lines[0]["status"], "closed");
+  EXPECT_EQ(lines[0]["generations"], 5);
+  EXPECT_EQ(lines[0]["confirmation"]["valid"], true) << lines[0];
+  const Finished status = Pawl({"status", "--ledger", folder / "ledger"});
+  EXPECT_THAT(status.out, HasSubstr("track 1 confirmed: incumbent "));
+  const Finished status_json = Pawl({"status", "--json", "--ledger", folder / "ledger"});
+  EXPECT_EQ(JsonLines(status_json.out), lines);
+}
+
+TEST(Run, OfTwoTracksHasOneTableHead) {
+  TempFolder folder;
+  WriteFile(folder / "gemm.toml", GemmJob(20,
+                                          "[[track]]\nlabel = \"one\"\n[[track]]\n"
+                                          "label = \"two\"\nseed = 9\n"));
+  const Finished run =
+      Pawl({"run", folder / "gemm.toml", "--workers", "2", "--ledger", folder / "ledger"});
+  ASSERT_EQ(run.code, 0) << run.err;
+  std::size_t heads = 0;
+  for (std::size_t at = 0; (at = run.out.find("  verdict  reason", at)) != std::string::npos;
+       ++at) {
+    ++heads;
+  }
+  EXPECT_EQ(heads, 1U) << run.out;
+  EXPECT_THAT(run.out, AllOf(HasSubstr("track 1: "), HasSubstr("track 2: ")));
 }
 
 TEST(Run, CtrlCStopsItCleanlyAndARerunEndsTheSame) {

@@ -1,0 +1,32 @@
+#pragma once
+// Where a track stands, for people and scripts.
+
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "coordinator/ledger/ledger.h"
+#include "coordinator/search/track.h"
+#include "schema/event.h"
+#include "schema/result.h"
+
+namespace pawl {
+
+// Each track's last confirmation, of those that have one. Reads the ledger from its end.
+Result<std::map<TrackId, Confirmed>> LastConfirmations(
+    const Ledger& ledger, const std::vector<const TrackState*>& tracks);
+
+// generation.h's, and whether the track has another incumbent since.
+std::string ConfirmationText(const Confirmed& confirmed, const TrackState& state);
+
+// One object a track of `pawl status --json`; the keys are in docs/commands.md. `confirmation`:
+// its last, null: none. `head`: of the ledger.
+nlohmann::json TrackJson(const TrackState& state, bool open, const Confirmed* confirmation,
+                         Seq head);
+
+// What running the job again would do for these tracks, and what else could be done where that is
+// nothing: "run again to go on".
+std::string WhatNext(const std::vector<const TrackState*>& tracks);
+
+}  // namespace pawl

@@ -1,0 +1,59 @@
+#include "coordinator/report/track_status.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace pawl {
+namespace {
+
+using testing::HasSubstr;
+
+TrackState Track(TrackStatus status, std::uint32_t done, std::uint32_t budget) {
+  TrackState state;
+  state.id = TrackId(1);
+  state.status = status;
+  state.last = Generation(done);
+  state.spec.budget.generations = budget;
+  return state;
+}
+
+// What is said is what running the job again would do.
+TEST(WhatNext, IsToRunAgainWhereSomethingIsLeft) {
+  const TrackState searching = Track(TrackStatus::kSearching, 3, 10);
+  const TrackState paused = Track(TrackStatus::kPaused, 3, 10);
+  const TrackState used_up = Track(TrackStatus::kClosed, 10, 10);
+  const TrackState at_end = Track(TrackStatus::kClosed, 4, 10);
+  EXPECT_EQ(WhatNext({&searching}), "run again to go on");
+  EXPECT_EQ(WhatNext({&used_up, &paused}), "run again to go on");
+  EXPECT_THAT(WhatNext({&used_up}), HasSubstr("a larger [budget] in the job goes on"));
+  EXPECT_THAT(WhatNext({&at_end, &used_up}), HasSubstr("a larger [budget]"));
+  EXPECT_THAT(WhatNext({&at_end}), HasSubstr("nothing is left to try"));
+}
+
+TEST(TrackJson, HasTheLastConfirmationOrNull) {
+  const TrackState state = Track(TrackStatus::kClosed, 10, 10);
+  EXPECT_TRUE(TrackJson(state, false, nullptr, Seq(7))["confirmation"].is_null());
+  Confirmed confirmed;
+  confirmed.number = 2;
+  confirmed.valid = true;
+  confirmed.gain = 0.25;
+  const nlohmann::json json = TrackJson(state, false, &confirmed, Seq(7));
+  EXPECT_EQ(json["confirmation"]["confirmation"], 2);
+  EXPECT_EQ(json["confirmation"]["gain"], 0.25);
+  EXPECT_EQ(json["status"], "closed");
+  EXPECT_EQ(json["head"], 7);
+}
+
+TEST(ConfirmationText, SaysWhenAnotherIncumbentHasComeSince) {
+  TrackState state = Track(TrackStatus::kSearching, 3, 10);
+  Confirmed confirmed;
+  confirmed.detail = "throttled";
+  EXPECT_EQ(ConfirmationText(confirmed, state), "no figure: throttled");
+  state.incumbent.settings = {{"unroll", std::int64_t{2}}};
+  EXPECT_EQ(ConfirmationText(confirmed, state), "no figure: throttled; of an earlier incumbent");
+}
+
+}  // namespace
+}  // namespace pawl
