@@ -40,6 +40,7 @@ TEST(HostSearch, MatmulEndsCheckedAndFarFasterThanItsStart) {
       seconds, cpu_seconds, lines.size() - 1, ratio["start"], ratio["openblas"],
       confirmed["gain"].get<double>());
   EXPECT_LT(cpu_seconds, 180);
+  EXPECT_LT(seconds, 360) << "3 minutes on a machine of its own; as long again for what else runs";
   EXPECT_LE(ratio["start"], 1.0 / 3);
   EXPECT_LE(ratio["openblas"], 2.0);
   EXPECT_GT(ratio["start"], 0);
