@@ -103,9 +103,10 @@ class Space {
   std::vector<Configuration> AuditList() const;
 
  private:
+  struct Interface;
   struct State;
-  explicit Space(std::unique_ptr<State> state);
-  std::unique_ptr<State> state_;
+  explicit Space(std::unique_ptr<Interface> space);
+  std::unique_ptr<Interface> space_;
 };
 
 // A configuration from a document's table ("start"): every knob once, no other. `file` places are in the

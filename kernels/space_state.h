@@ -1,26 +1,49 @@
 #pragma once
-// What a Space holds: its program bound to a shape, and the walk over its valid configurations.
-// Private to kernels/.
+// The space of one structure: its program bound to a shape, and the walk over its valid
+// configurations. Private to kernels/.
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kernels/operation.h"
 #include "kernels/program.h"
-#include "kernels/space.h"
+#include "kernels/space_interface.h"
 
 namespace pawl {
 
 using SlotValues = std::vector<std::int64_t>;
 using KnobLists = std::vector<std::vector<KnobValue>>;  // a knob's candidates, by knob
 
-struct Space::State {
+struct Space::State final : Space::Interface {
   class Walk;
 
-  const Structure* structure = nullptr;
-  std::vector<Scalar> shape;
+  static Result<std::unique_ptr<Interface>> Make(const Structure& structure,
+                                                 const std::vector<Scalar>& shape);
+
+  std::uint64_t Cartesian() const override;
+  Configuration At(std::uint64_t ordinal) const override;
+  std::optional<std::uint64_t> OrdinalOf(const Configuration& configuration) const override;
+  void Enumerate(const std::function<bool(const Configuration&)>& visit) const override;
+  void EnumerateDistinct(const std::function<bool(const Configuration&)>& visit) const override;
+  std::optional<Entry> NextValid(std::uint64_t ordinal) const override;
+  Configuration Canonical(const Configuration& configuration) const override;
+  std::vector<Violation> Validate(const Configuration& configuration) const override;
+  std::optional<Repaired> Repair(const Configuration& configuration) const override;
+  std::vector<std::optional<Geometry>> GeometriesOf(
+      const Configuration& configuration) const override;
+  std::vector<std::int64_t> ScratchOf(const Configuration& configuration) const override;
+  Result<std::int64_t> Value(const Configuration& configuration,
+                             std::string_view name) const override;
+  std::vector<std::pair<std::string, std::int64_t>> Derived(
+      const Configuration& configuration) const override;
+  std::vector<Configuration> AuditList() const override;
+
   Program program;
   KnobLists lists;                           // the knobs' own
   std::vector<std::vector<int>> derived_at;  // by level + 1: indices into program.derived
