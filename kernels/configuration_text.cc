@@ -4,6 +4,7 @@
 #include <sstream>
 #include <utility>
 
+#include "kernels/compound.h"
 #include "kernels/document.h"
 #include "kernels/knob_value.h"
 #include "kernels/operation.h"
@@ -54,7 +55,11 @@ Result<Configuration> WithSettings(const Configuration& base, const std::vector<
     const Result<const Knob*> knob = KnobNamed(structure, setting.knob);
     if (!knob) return knob.error();
     if (const auto why = WhyNotValueOf(structure, **knob, setting.value)) return Error{*why};
-    configuration.Set(setting.knob, setting.value);
+    if (!structure.members.empty() && configuration.Find(setting.knob) == nullptr) {
+      return Error{"knob " + setting.knob + " is inactive where " + kStructureKnob + " is " +
+                   ToText(*configuration.Find(kStructureKnob))};
+    }
+    configuration = WithValue(structure, configuration, setting.knob, setting.value);
   }
   return configuration;
 }

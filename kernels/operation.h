@@ -81,7 +81,7 @@ struct LaunchPlan {
   std::vector<ScratchText> scratch;
 };
 
-// One search space and its template.
+// One search space and its template, or several as one.
 struct Structure {
   std::string name;     // "tiled", from the file's name
   std::string backend;  // "cuda", "host"
@@ -100,6 +100,9 @@ struct Structure {
   Configuration start;
   std::vector<std::pair<std::string, std::vector<KnobValue>>> audit;  // knob, values that replace its list
   std::map<std::string, Place> places;  // of named entries, for messages
+  // Of a compound, which has knobs, ignored knobs and a start made of theirs, and else nothing of its own but a
+  // name and the word whether they have a source (kernels/compound.h). None: a structure of its own.
+  std::vector<Structure> members;
 };
 
 // A hand-written kernel; the first whose `when` holds at the shape is the control.

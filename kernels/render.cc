@@ -138,6 +138,9 @@ Result<SourceText> Render(const Operation& operation, const Structure& structure
   }
   const std::vector<Violation> violations = space.Validate(configuration);
   if (!violations.empty()) return Invalid(structure, violations);
+  if (const auto member = space.MemberAt(configuration)) {
+    return Render(operation, member->space->structure(), *member->space, member->configuration);
+  }
   const std::string& text = FileOf(operation, structure.source);
   const std::string file = operation.name + "/" + structure.source;
   const Result<TemplateCut> cut = CutTemplate(text, operation.folder + "/" + structure.source);
@@ -200,6 +203,9 @@ Result<Launches> LaunchesOf(const Operation& operation, const Structure& structu
                             const Space& space, const Configuration& configuration) {
   const std::vector<Violation> violations = space.Validate(configuration);
   if (!violations.empty()) return Invalid(structure, violations);
+  if (const auto member = space.MemberAt(configuration)) {
+    return LaunchesOf(operation, member->space->structure(), *member->space, member->configuration);
+  }
   return LaunchesAt(operation, structure.plan, space, configuration);
 }
 

@@ -18,7 +18,8 @@ namespace pawl {
 // The template's text between `// pawl: knobs` and `// pawl: end` (defaults, so that an editor and a
 // compiler can read it as it stands) is replaced by the configuration's values. Errors, with file and line:
 // a knob declared there that the structure does not have, a knob or derived value of the structure that the
-// template never uses, markers missing, a configuration that is not valid in `space`.
+// template never uses, markers missing, a configuration that is not valid in `space`. Of a compound, the
+// member that the configuration names is rendered: the same bytes as without the compound.
 Result<SourceText> Render(const Operation& operation, const Structure& structure, const Space& space,
                           const Configuration& configuration);
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "kernels/compound_space.h"
+#include "kernels/operation.h"
 #include "kernels/space_interface.h"
 #include "kernels/space_state.h"
 
@@ -13,7 +15,8 @@ Space& Space::operator=(Space&&) noexcept = default;
 Space::~Space() = default;
 
 Result<Space> Space::Make(const Structure& structure, const std::vector<Scalar>& shape) {
-  Result<std::unique_ptr<Interface>> space = State::Make(structure, shape);
+  const auto make = structure.members.empty() ? &State::Make : &Compound::Make;
+  Result<std::unique_ptr<Interface>> space = make(structure, shape);
   if (!space) return space.error();
   return Space(*std::move(space));
 }
@@ -26,6 +29,8 @@ Configuration Space::At(std::uint64_t ordinal) const { return space_->At(ordinal
 std::optional<std::uint64_t> Space::OrdinalOf(const Configuration& configuration) const {
   return space_->OrdinalOf(configuration);
 }
+
+std::vector<Space::Span> Space::Spans() const { return space_->Spans(); }
 
 void Space::Enumerate(const std::function<bool(const Configuration&)>& visit) const {
   space_->Enumerate(visit);
@@ -70,6 +75,9 @@ Result<std::int64_t> Space::Value(const Configuration& configuration, std::strin
 std::vector<std::pair<std::string, std::int64_t>> Space::Derived(
     const Configuration& configuration) const {
   return space_->Derived(configuration);
+}
+std::optional<Space::Member> Space::MemberAt(const Configuration& configuration) const {
+  return space_->MemberAt(configuration);
 }
 std::vector<Configuration> Space::AuditList() const { return space_->AuditList(); }
 

@@ -1,5 +1,6 @@
 #pragma once
-// The space of a structure at one shape: every configuration its constraints admit.
+// The space of a structure at one shape: every configuration its constraints admit. A compound's
+// (kernels/compound.h) is its members' spaces, one after another.
 //
 // Pure and fast: validating one configuration takes microseconds; the largest shipped space is enumerated
 // in under a second. Made from a Structure (kernels/operation.h) and bound to a shape. A space is for one
@@ -59,10 +60,18 @@ class Space {
   const Structure& structure() const;
   const std::vector<Scalar>& shape() const;
 
-  // The cartesian product of the knobs' listed values, the last knob changing fastest.
+  // The cartesian product of the knobs' listed values, the last knob changing fastest; of a compound, its
+  // members' products one after another.
   std::uint64_t Cartesian() const;
   Configuration At(std::uint64_t ordinal) const;                          // any ordinal < Cartesian()
   std::optional<std::uint64_t> OrdinalOf(const Configuration&) const;     // nullopt: a value not listed
+
+  // The ordinals of each structure: of a compound its members', in turn; else all of them.
+  struct Span {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+  };
+  std::vector<Span> Spans() const;
 
   // The valid ones, in ordinal order; `visit` returns false to stop. Configurations that differ only in a
   // knob that the structure declares ignored there are the same one: EnumerateDistinct gives the first.
@@ -99,12 +108,21 @@ class Space {
   // All derived values, in file order.
   std::vector<std::pair<std::string, std::int64_t>> Derived(const Configuration& configuration) const;
 
+  // Of a compound: the space of the structure that the configuration names, and its configuration there.
+  // nullopt: the space is no compound's, or the configuration does not fit it.
+  struct Member {
+    const Space* space = nullptr;
+    Configuration configuration;
+  };
+  std::optional<Member> MemberAt(const Configuration& configuration) const;
+
   // The audit list: the structure's `[audit]` values (or its own lists), valid and distinct ones.
   std::vector<Configuration> AuditList() const;
 
  private:
   struct Interface;
   struct State;
+  struct Compound;
   explicit Space(std::unique_ptr<Interface> space);
   std::unique_ptr<Interface> space_;
 };

@@ -1,6 +1,6 @@
 #pragma once
-// What a Space asks of what is behind it: today the space of one structure
-// (space_state.h). Private to kernels/.
+// What a Space asks of what is behind it: the space of one structure (space_state.h) or of several
+// as one (compound_space.h). Private to kernels/.
 
 #include <cstdint>
 #include <functional>
@@ -27,6 +27,7 @@ struct Space::Interface {
   virtual std::uint64_t Cartesian() const = 0;
   virtual Configuration At(std::uint64_t ordinal) const = 0;
   virtual std::optional<std::uint64_t> OrdinalOf(const Configuration& configuration) const = 0;
+  virtual std::vector<Span> Spans() const { return {{0, Cartesian()}}; }
   virtual void Enumerate(const std::function<bool(const Configuration&)>& visit) const = 0;
   virtual void EnumerateDistinct(const std::function<bool(const Configuration&)>& visit) const = 0;
   virtual std::optional<Entry> NextValid(std::uint64_t ordinal) const = 0;
@@ -41,6 +42,7 @@ struct Space::Interface {
   virtual std::vector<std::pair<std::string, std::int64_t>> Derived(
       const Configuration& configuration) const = 0;
   virtual std::vector<Configuration> AuditList() const = 0;
+  virtual std::optional<Member> MemberAt(const Configuration&) const { return std::nullopt; }
 };
 
 }  // namespace pawl

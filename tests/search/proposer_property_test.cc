@@ -7,37 +7,10 @@
 
 #include "coordinator/search/proposer/tried.h"
 #include "scripted_track.h"
+#include "tests/kernels/arbitrary_structure.h"
 
 namespace pawl {
 namespace {
-
-// A space of up to four knobs of up to four values, with a constraint that may be broken, a repair
-// and a knob that may be ignored.
-Structure ArbitraryStructure() {
-  Structure structure;
-  structure.name = "arbitrary";
-  structure.backend = "host";
-  structure.file = "host/arbitrary.toml";
-  const int knobs = *rc::gen::inRange(2, 5);
-  std::string sum;
-  for (int i = 0; i < knobs; ++i) {
-    Knob knob;
-    knob.name = std::string("k") + std::to_string(i);
-    const std::int64_t values = *rc::gen::inRange<std::int64_t>(1, 5);
-    for (std::int64_t value = 0; value < values; ++value) knob.values.push_back(value);
-    sum += (sum.empty() ? "" : " + ") + knob.name;
-    structure.knobs.push_back(std::move(knob));
-  }
-  const std::string most = std::to_string(*rc::gen::inRange(0, 10));
-  structure.constraints.push_back({sum + " <= " + most, "sum {" + sum + "} above " + most, {}});
-  if (*rc::gen::arbitrary<bool>()) {
-    structure.ignored.push_back({"k0", "k1 == 0", {}});
-  }
-  if (*rc::gen::arbitrary<bool>()) {
-    structure.repairs.push_back({"k" + std::to_string(knobs - 1), {std::int64_t{0}}});
-  }
-  return structure;
-}
 
 // Settles proposals in arbitrary ways until none is left or `limit` were made.
 template <typename See>
