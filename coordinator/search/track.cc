@@ -7,30 +7,32 @@
 namespace pawl {
 namespace {
 
-KnobRecord* FindKnob(TrackState& state, const std::string& knob) {
+// The record of a knob that the incumbent has; of one that came with another structure, from its
+// first try on.
+KnobRecord& RecordOf(TrackState& state, const std::string& knob) {
   for (KnobRecord& record : state.knobs) {
-    if (record.knob == knob) return &record;
+    if (record.knob == knob) return record;
   }
-  return nullptr;
+  KnobRecord fresh;
+  fresh.knob = knob;
+  return state.knobs.emplace_back(std::move(fresh));
 }
 
 void Refuse(TrackState& state, const std::vector<const Change*>& changed) {
   ++state.stale;
   if (changed.size() != 1) return;  // with several at once nobody knows which one it was
-  KnobRecord* record = FindKnob(state, changed.front()->knob);
-  CHECK(record != nullptr, changed.front()->knob);
-  ++record->refusals;
-  record->refused.push_back(changed.front()->to);
+  KnobRecord& record = RecordOf(state, changed.front()->knob);
+  ++record.refusals;
+  record.refused.push_back(changed.front()->to);
 }
 
 void Keep(TrackState& state, const Proposed& proposed, const Decision& decision,
           const std::vector<const Change*>& changed) {
   const double ratio = decision.ratio.value();
   for (const Change* change : changed) {
-    KnobRecord* record = FindKnob(state, change->knob);
-    CHECK(record != nullptr, change->knob);
-    record->payoff += (1 - ratio) / static_cast<double>(changed.size());
-    ++record->keeps;
+    KnobRecord& record = RecordOf(state, change->knob);
+    record.payoff += (1 - ratio) / static_cast<double>(changed.size());
+    ++record.keeps;
   }
   for (KnobRecord& record : state.knobs) {
     record.refusals = 0;
@@ -184,7 +186,7 @@ bool VoidIsRefusal(const TrackSpec& spec) {
 Configuration Unrepaired(const Proposed& proposed) {
   Configuration asked = proposed.candidate;
   for (const Change& change : proposed.changes) {
-    if (change.repair) asked.Set(change.knob, change.from);
+    if (change.repair && asked.Find(change.knob) != nullptr) asked.Set(change.knob, change.from);
   }
   return asked;
 }
@@ -198,9 +200,7 @@ void SettleInto(TrackState& state, const Proposed& proposed, const Decision& dec
       continue;
     }
     changed.push_back(&change);
-    KnobRecord* record = FindKnob(state, change.knob);
-    CHECK(record != nullptr, change.knob);
-    ++record->tries;
+    ++RecordOf(state, change.knob).tries;
   }
   state.last = proposed.generation;
   state.tried.insert(proposed.candidate.Hash().Prefix64());

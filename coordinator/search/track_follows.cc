@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "coordinator/search/track.h"
+#include "kernels/compound.h"
 
 namespace pawl {
 namespace {
@@ -13,8 +14,10 @@ std::string Text(Generation generation) { return "generation " + std::to_string(
 std::string Text(Attempt attempt) { return "attempt " + std::to_string(attempt.value); }
 
 // The changes, one after another, lead from the incumbent to the candidate: a repair starts from
-// what was proposed.
-Why WhyNotChanges(const Proposed& proposed) {
+// what was proposed. With another structure come other knobs; which, and at what values, is the
+// package's to say, so that the candidate's own are taken for it. `structure`: the track's.
+Why WhyNotChanges(const Proposed& proposed, const std::string& structure) {
+  const bool compound = structure.find(kStructureJoint) != std::string::npos;
   Configuration now = proposed.incumbent;
   for (const Change& change : proposed.changes) {
     const KnobValue* value = now.Find(change.knob);
@@ -24,6 +27,8 @@ Why WhyNotChanges(const Proposed& proposed) {
       return "a change of knob '" + change.knob + "' starts from " + ToText(change.from) +
              ", it is " + ToText(*value);
     }
+    if (compound && change.knob == kStructureKnob) now = Unrepaired(proposed);
+    if (now.Find(change.knob) == nullptr) return "the candidate has no knob '" + change.knob + "'";
     now.Set(change.knob, change.to);
   }
   if (now == proposed.candidate) return std::nullopt;
@@ -48,7 +53,8 @@ struct Follower {
       return Text(proposed.generation) + " is proposed against " + proposed.incumbent.Text() +
              ", the incumbent is " + track.state.incumbent.Text();
     }
-    if (const Why why = WhyNotChanges(proposed)) return Text(proposed.generation) + ": " + *why;
+    if (const Why why = WhyNotChanges(proposed, track.state.spec.structure))
+      return Text(proposed.generation) + ": " + *why;
     return std::nullopt;
   }
 

@@ -12,6 +12,11 @@
 namespace pawl {
 namespace {
 
+// One structure, or several as one.
+Structure ArbitrarySpace() {
+  return *rc::gen::arbitrary<bool>() ? ArbitraryStructure() : ArbitraryCompound();
+}
+
 // Settles proposals in arbitrary ways until none is left or `limit` were made.
 template <typename See>
 void Drive(const Proposer& proposer, const Space& space, ScriptedTrack& track, int limit, See see) {
@@ -28,7 +33,7 @@ void Drive(const Proposer& proposer, const Space& space, ScriptedTrack& track, i
 
 RC_GTEST_PROP(EveryFiniteProposer, NeverProposesAKernelTwice, ()) {
   const std::string name = *rc::gen::element<std::string>("coordinate", "random", "exhaustive");
-  const SmallSpace small(ArbitraryStructure());
+  const SmallSpace small(ArbitrarySpace());
   const Space& space = small.space();
   ScriptedTrack track(small.structure().start, *rc::gen::arbitrary<std::uint64_t>());
   const auto proposer = MakeOrDie(name);
@@ -64,11 +69,36 @@ RC_GTEST_PROP(EveryProposer, SaysWhatChangesFromTheIncumbent, ()) {
   });
 }
 
+// With another structure come its knobs: at its start by coordinate, anywhere by the others.
+RC_GTEST_PROP(EveryProposer, ChangesActiveKnobsOnly, ()) {
+  const std::string name =
+      *rc::gen::element<std::string>("coordinate", "random", "exhaustive", "same");
+  const SmallSpace small(ArbitraryCompound());
+  const Structure& structure = small.structure();
+  ScriptedTrack track(structure.start, *rc::gen::arbitrary<std::uint64_t>());
+  Drive(*MakeOrDie(name), small.space(), track, 40, [&](const Proposal& proposal) {
+    const Configuration& incumbent = track.state().incumbent;
+    const auto member = MemberOf(structure, proposal.candidate);
+    RC_ASSERT(member.has_value());
+    RC_ASSERT(proposal.candidate.settings.size() == 1 + structure.members[*member].knobs.size());
+    const bool moves = member != MemberOf(structure, incumbent);
+    Configuration changed = incumbent;
+    for (const Change& change : proposal.changes) {
+      RC_ASSERT(changed.Find(change.knob) != nullptr);
+      RC_ASSERT(*changed.Find(change.knob) == change.from);
+      changed = WithValue(structure, changed, change.knob, change.to);
+    }
+    if (!moves || name == "coordinate") RC_ASSERT(changed == proposal.candidate);
+    if (moves) RC_ASSERT(proposal.changes.front().knob == "structure");
+    if (moves && name != "coordinate") RC_ASSERT(proposal.changes.size() == 1u);
+  });
+}
+
 // A list kept from another space must never show.
 RC_GTEST_PROP(EveryProposer, IsAFunctionOfTrackAndSpaceAlone, ()) {
   const std::string name = *rc::gen::element<std::string>("coordinate", "random", "exhaustive");
-  const SmallSpace one(ArbitraryStructure());
-  const SmallSpace two(ArbitraryStructure());
+  const SmallSpace one(ArbitrarySpace());
+  const SmallSpace two(ArbitrarySpace());
   const auto used = MakeOrDie(name);
   for (int i = 0; i < 4; ++i) {
     const SmallSpace& small = *rc::gen::arbitrary<bool>() ? one : two;

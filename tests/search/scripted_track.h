@@ -65,6 +65,12 @@ class ScriptedTrack {
   void Settle(const Proposal& proposal) {
     state_.last = state_.last.Next();
     Try(proposal.candidate);
+    for (const Change& change : proposal.changes) {
+      const bool known =
+          std::any_of(state_.knobs.begin(), state_.knobs.end(),
+                      [&](const KnobRecord& record) { return record.knob == change.knob; });
+      if (!known && !change.repair) state_.knobs.push_back({change.knob, 0, 0, 0, 0, {}});
+    }
     for (KnobRecord& record : state_.knobs) record.tries += Changes(proposal, record.knob) ? 1 : 0;
   }
 
@@ -87,6 +93,7 @@ class SmallSpace {
  private:
   Space Make() {
     for (const Knob& knob : structure_.knobs) {
+      if (!structure_.members.empty()) break;  // a compound has a start
       if (structure_.start.Find(knob.name) == nullptr) {
         structure_.start.settings.push_back({knob.name, knob.values.front()});
       }

@@ -228,6 +228,64 @@ TEST(Track, BatchesAccumulate) {
   EXPECT_EQ(story.track().generation->reports.size(), 2u);
 }
 
+// A track whose structure is a knob, of `plain` (tile) and `split` (tile, parts).
+TrackSpec SpecOfTwo() {
+  TrackSpec spec = Spec();
+  spec.structure = "plain+split";
+  spec.start =
+      Configuration{{{"structure", std::string("plain")}, {"plain.tile", std::int64_t{32}}}};
+  return spec;
+}
+
+Proposed MoveToSplit(const Story& story) {
+  Proposed proposed = story.Proposal({});
+  proposed.candidate = Configuration{{{"structure", std::string("split")},
+                                      {"split.tile", std::int64_t{8}},
+                                      {"split.parts", std::int64_t{2}}}};
+  proposed.changes = {To("structure", std::string("plain"), std::string("split"))};
+  return proposed;
+}
+
+TEST(Track, AnotherStructureBringsItsKnobsAndTheirRecords) {
+  Story story(SpecOfTwo());
+  Proposed proposed = MoveToSplit(story);
+  proposed.changes.push_back(To("split.parts", std::int64_t{1}, std::int64_t{2}, true));
+  story.Tell(proposed).Tell(story.Grant());
+  story.Tell(story.Measure(Attempt(1))).Tell(story.Decide(Reason::kFaster, 0.5));
+  EXPECT_EQ(story.state().incumbent, proposed.candidate);
+  EXPECT_DOUBLE_EQ(story.Knob("structure").payoff, 0.5);
+  Configuration unrepaired = proposed.candidate;
+  unrepaired.Set("split.parts", std::int64_t{1});
+  EXPECT_TRUE(story.state().tried.contains(Name64(unrepaired)));
+
+  story.Run({To("split.tile", std::int64_t{8}, std::int64_t{16})}, Reason::kNotFaster, 1.1);
+  EXPECT_EQ(story.Knob("split.tile").refusals, 1u);
+  EXPECT_EQ(story.Knob("split.tile").tries, 1u);
+  EXPECT_EQ(story.Knob("plain.tile").tries, 0u);
+}
+
+TEST(Track, ChangesOfStructureLeadToACandidateOfThatStructure) {
+  const Story story(SpecOfTwo());
+  EXPECT_EQ(story.Why(MoveToSplit(story)), std::nullopt);
+  Proposed other = MoveToSplit(story);
+  other.changes[0].to = std::string("spilt");
+  EXPECT_THAT(story.Why(other), Optional(HasSubstr("do not lead from the incumbent")));
+  Proposed unsaid = MoveToSplit(story);
+  unsaid.changes.clear();
+  EXPECT_THAT(story.Why(unsaid), Optional(HasSubstr("do not lead from the incumbent")));
+  Proposed nowhere = MoveToSplit(story);
+  nowhere.candidate = Configuration{};
+  EXPECT_THAT(story.Why(nowhere), Optional(HasSubstr("the candidate has no knob 'structure'")));
+  Proposed repaired = MoveToSplit(story);
+  repaired.changes.push_back(To("plain.tile", std::int64_t{32}, std::int64_t{8}, true));
+  EXPECT_THAT(story.Why(repaired), Optional(HasSubstr("name knob 'plain.tile'")));
+  // Where the structure is no knob, nothing comes along.
+  TrackSpec spec = SpecOfTwo();
+  spec.structure = "plain";
+  const Story one(spec);
+  EXPECT_THAT(one.Why(MoveToSplit(one)), Optional(HasSubstr("do not lead from the incumbent")));
+}
+
 TEST(Track, RefusesWhatCannotFollow) {
   Story story;
   const auto refuses = [&](const EventBody& body, const std::string& why) {

@@ -7,6 +7,7 @@
 #include "coordinator/search/figures.h"
 #include "coordinator/search/parameters.h"
 #include "coordinator/search/proposer/tried.h"
+#include "kernels/compound.h"
 #include "kernels/operation.h"
 #include "schema/check.h"
 
@@ -15,7 +16,7 @@ namespace {
 
 struct Candidate {
   const Knob* knob = nullptr;
-  std::size_t prior = 0;  // place of the knob in its structure, from 0
+  std::size_t prior = 0;  // place of the knob among the active ones, from 0
   KnobRecord record;
 };
 
@@ -55,8 +56,7 @@ std::optional<Proposal> Next(const Candidate& candidate, const TrackState& track
     if (value == *current || std::find(refused.begin(), refused.end(), value) != refused.end())
       continue;
     Proposal proposal;
-    proposal.candidate = track.incumbent;
-    proposal.candidate.Set(name, value);
+    proposal.candidate = WithValue(space.structure(), track.incumbent, name, value);
     if (Tried(track, space, proposal.candidate)) continue;
     proposal.changes.push_back({name, *current, value, false});
     const std::vector<Violation> violations = space.Validate(proposal.candidate);
@@ -83,10 +83,11 @@ Result<std::unique_ptr<Proposer>> Coordinate::Make(const Parameters& parameters)
 }
 
 std::optional<Proposal> Coordinate::Propose(const TrackState& track, const Space& space) const {
-  const std::vector<Knob>& knobs = space.structure().knobs;
   std::vector<Candidate> candidates;
-  for (std::size_t i = 0; i < knobs.size(); ++i) {
-    Candidate candidate{&knobs[i], i, RecordOf(track, knobs[i].name)};
+  std::size_t active = 0;
+  for (const Knob& knob : space.structure().knobs) {
+    if (track.incumbent.Find(knob.name) == nullptr) continue;  // inactive: of another structure
+    Candidate candidate{&knob, active++, RecordOf(track, knob.name)};
     if (candidate.record.refusals < freeze_) candidates.push_back(std::move(candidate));
   }
   std::stable_sort(
@@ -94,7 +95,7 @@ std::optional<Proposal> Coordinate::Propose(const TrackState& track, const Space
       [](const Candidate& a, const Candidate& b) { return a.record.payoff > b.record.payoff; });
   for (const Candidate& candidate : candidates) {
     if (auto proposal = Next(candidate, track, space)) {
-      proposal->hypothesis = Hypothesis(candidate, knobs.size(), *proposal);
+      proposal->hypothesis = Hypothesis(candidate, active, *proposal);
       return proposal;
     }
   }

@@ -13,6 +13,11 @@
 // (Space::Repair); one that no repair helps is proposed with its violations, so that the refusal is
 // on record and freezes the knob.
 //
+// Of a compound (kernels/compound.h) only the active knobs are offered, `structure` among them and
+// first in prior order. Another value of it is proposed at that structure's start configuration;
+// where it is kept, that structure's knobs are the active ones from then on. A start that was tried
+// is not tried again, so that the search never goes round in a ring.
+//
 // The note's traps, and what holds here: 1. a repaired configuration counts as tried, so that no
 // kernel is measured twice; 2. the incumbent is what was measured and kept, repaired or not; 3.
 // asking changes nothing.

@@ -1,6 +1,6 @@
 #pragma once
 // The proposer "exhaustive": every kernel of the space once, in ordinal order (the last knob
-// changing fastest).
+// changing fastest); of a compound, one structure after another.
 
 #include <cstdint>
 #include <memory>

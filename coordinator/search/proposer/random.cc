@@ -1,6 +1,8 @@
 #include "coordinator/search/proposer/random.h"
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "coordinator/search/parameters.h"
 #include "coordinator/search/proposer/tried.h"
@@ -19,25 +21,18 @@ Proposal Propose(const TrackState& track, Configuration candidate) {
   return proposal;
 }
 
-}  // namespace
-
-Result<std::unique_ptr<Proposer>> Random::Make(const Parameters& parameters) {
-  auto filled = FillParameters("proposer random", {}, parameters);
-  if (!filled) return filled.error();
-  return std::unique_ptr<Proposer>(new Random());
-}
-
-std::optional<Proposal> Random::Propose(const TrackState& track, const Space& space) const {
-  const std::uint64_t all = space.Cartesian();
+// A configuration of one structure: its ordinal in `span`.
+std::optional<Configuration> Draw(const TrackState& track, const Space& space,
+                                  const Space::Span& span, std::uint64_t& stream) {
+  const std::uint64_t all = span.end - span.begin;
   if (all == 0) return std::nullopt;
-  std::uint64_t stream = SeedFor(track.spec.seed, "random", track.last.Next().value);
-  std::uint64_t ordinal = 0;
+  std::uint64_t ordinal = span.begin;
   const std::uint64_t draws = all < kMostDraws / 8 ? 8 * all : kMostDraws;
   for (std::uint64_t draw = 0; draw < draws; ++draw) {
-    ordinal = Below(stream, all);
+    ordinal = span.begin + Below(stream, all);
     Configuration drawn = space.At(ordinal);
     if (!space.Validate(drawn).empty() || Tried(track, space, drawn)) continue;
-    if (IsFirstOfKernel(space, drawn, ordinal)) return pawl::Propose(track, std::move(drawn));
+    if (IsFirstOfKernel(space, drawn, ordinal)) return drawn;
   }
   const auto first_untried = [&](std::uint64_t from,
                                  std::uint64_t end) -> std::optional<Configuration> {
@@ -50,10 +45,28 @@ std::optional<Proposal> Random::Propose(const TrackState& track, const Space& sp
     }
     return std::nullopt;
   };
-  auto found = first_untried(ordinal, all);
-  if (!found) found = first_untried(0, ordinal);
-  if (!found) return std::nullopt;
-  return pawl::Propose(track, std::move(*found));
+  auto found = first_untried(ordinal, span.end);
+  return found ? found : first_untried(span.begin, ordinal);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Proposer>> Random::Make(const Parameters& parameters) {
+  auto filled = FillParameters("proposer random", {}, parameters);
+  if (!filled) return filled.error();
+  return std::unique_ptr<Proposer>(new Random());
+}
+
+std::optional<Proposal> Random::Propose(const TrackState& track, const Space& space) const {
+  const std::vector<Space::Span> spans = space.Spans();
+  std::uint64_t stream = SeedFor(track.spec.seed, "random", track.last.Next().value);
+  const std::uint64_t first = spans.size() > 1 ? Below(stream, spans.size()) : 0;
+  for (std::size_t i = 0; i < spans.size(); ++i) {
+    const Space::Span& span = spans[(first + i) % spans.size()];
+    if (auto drawn = Draw(track, space, span, stream))
+      return pawl::Propose(track, *std::move(drawn));
+  }
+  return std::nullopt;
 }
 
 }  // namespace pawl

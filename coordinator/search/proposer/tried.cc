@@ -4,7 +4,6 @@
 #include <string>
 
 #include "kernels/operation.h"
-#include "schema/check.h"
 
 namespace pawl {
 
@@ -17,7 +16,7 @@ std::vector<Configuration> SameKernel(const Space& space, const Configuration& c
     const bool ignorable =
         std::any_of(structure.ignored.begin(), structure.ignored.end(),
                     [&](const Ignored& ignored) { return ignored.knob == knob.name; });
-    if (!ignorable) continue;
+    if (!ignorable || configuration.Find(knob.name) == nullptr) continue;
     const std::size_t known = same.size();
     for (std::size_t i = 0; i < known; ++i) {
       for (const KnobValue& value : knob.values) {
@@ -48,14 +47,11 @@ bool IsFirstOfKernel(const Space& space, const Configuration& configuration,
 }
 
 std::vector<Change> ChangesBetween(const Configuration& from, const Configuration& to) {
-  CHECK(from.settings.size() == to.settings.size(), from.Text(), "against", to.Text());
   std::vector<Change> changes;
-  for (std::size_t i = 0; i < from.settings.size(); ++i) {
-    const Setting& before = from.settings[i];
-    const Setting& after = to.settings[i];
-    CHECK(before.knob == after.knob, before.knob, after.knob);
-    if (before.value != after.value)
-      changes.push_back({before.knob, before.value, after.value, false});
+  for (const Setting& before : from.settings) {
+    const KnobValue* after = to.Find(before.knob);
+    if (after == nullptr || *after == before.value) continue;
+    changes.push_back({before.knob, before.value, *after, false});
   }
   return changes;
 }

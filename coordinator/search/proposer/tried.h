@@ -22,7 +22,8 @@ bool Tried(const TrackState& track, const Space& space, const Configuration& con
 // The same, and it is the one to propose: no valid spelling of it has a lower ordinal.
 bool IsFirstOfKernel(const Space& space, const Configuration& configuration, std::uint64_t ordinal);
 
-// What changes from one configuration to another, in knob order, no repairs.
+// What changes from one configuration to another, in knob order, no repairs. Knobs that only one of
+// them has are not among it: they come and go with `structure`, whose change says so.
 std::vector<Change> ChangesBetween(const Configuration& from, const Configuration& to);
 
 // "k_step 64 -> 32, staging shared -> exact"
