@@ -36,7 +36,7 @@ struct TrackSpec {
   std::vector<Scalar> shape;
   DType dtype = DType::kF32;
   std::string backend;
-  std::string structure;
+  std::string structure;  // several searched as one: their names joined by '+' (kernels/compound.h)
   std::string device_model;
   std::string toolchain;
   Instrument instrument = Instrument::kWallTime;

@@ -5,6 +5,7 @@
 #include "coordinator/search/answers.h"
 #include "coordinator/search/policy.h"
 #include "coordinator/search/proposer.h"
+#include "kernels/compound.h"
 #include "kernels/document.h"
 
 namespace pawl {
@@ -20,6 +21,18 @@ std::string FileName(std::string_view path) {
 // differ by 10 % in it, and by 0.2 % in a graph of unrolled calls. How long a kernel takes is not
 // known yet; what the device's peaks allow at best is.
 constexpr double kShortUs = 20;
+
+// The known knob that is meant by an unknown name: a near one, or one whose structure was left out.
+std::string NearestKnob(const std::string& name, const Structure& structure) {
+  std::vector<std::string> known;
+  for (const Knob& knob : structure.knobs) known.push_back(knob.name);
+  const std::string nearest = Nearest(name, known);
+  if (!nearest.empty()) return nearest;
+  const auto unqualified = std::find_if(known.begin(), known.end(), [&](const std::string& knob) {
+    return knob.ends_with("." + name);
+  });
+  return unqualified == known.end() ? "" : *unqualified;
+}
 
 }  // namespace
 
@@ -44,30 +57,38 @@ Result<Configuration> ConfigurationFrom(const Structure& structure,
                                         const std::vector<StartValue>& values,
                                         const std::string& table) {
   Configuration start = structure.start;
-  std::vector<std::string> known;
-  for (const Knob& knob : structure.knobs) known.push_back(knob.name);
-  for (const auto& [knob, value, place] : values) {
-    const KnobValue* now = start.Find(knob);
-    if (now == nullptr) {
-      const std::string nearest = Nearest(knob, known);
+  std::vector<StartValue> ordered = values;
+  std::stable_partition(ordered.begin(), ordered.end(), [](const StartValue& value) {
+    return value.knob == kStructureKnob;  // which knobs there are, it says
+  });
+  for (const auto& [knob, value, place] : ordered) {
+    const auto listed =
+        std::find_if(structure.knobs.begin(), structure.knobs.end(),
+                     [&name = knob](const Knob& other) { return other.name == name; });
+    if (listed == structure.knobs.end()) {
+      const std::string nearest = NearestKnob(knob, structure);
       return Error{place + ": unknown knob '" + knob + "' in " + table + " of " + structure.file +
                    (nearest.empty() ? "" : "; nearest is '" + nearest + "'")};
+    }
+    const KnobValue* now = start.Find(knob);
+    if (now == nullptr) {
+      const std::string chosen = ToText(*start.Find(kStructureKnob));
+      return Error{place + ": knob '" + knob + "' in " + table + " is inactive where " +
+                   kStructureKnob + " is '" + chosen + "'; set " + kStructureKnob + " = \"" +
+                   knob.substr(0, knob.find('.')) + "\" there too"};
     }
     if (now->index() != value.index()) {
       return Error{place + ": knob '" + knob + "' in " + table + " is '" + ToText(value) +
                    "', a value like '" + ToText(*now) + "' is wanted"};
     }
-    const Knob& listed =
-        *std::find_if(structure.knobs.begin(), structure.knobs.end(),
-                      [&name = knob](const Knob& other) { return other.name == name; });
     if (value != *now &&
-        std::find(listed.values.begin(), listed.values.end(), value) == listed.values.end()) {
+        std::find(listed->values.begin(), listed->values.end(), value) == listed->values.end()) {
       std::string list;
-      for (const KnobValue& one : listed.values) list += (list.empty() ? "" : ", ") + ToText(one);
+      for (const KnobValue& one : listed->values) list += (list.empty() ? "" : ", ") + ToText(one);
       return Error{place + ": knob '" + knob + "' in " + table + " is '" + ToText(value) +
                    "', which is none of its values in " + structure.file + " (" + list + ")"};
     }
-    start.Set(knob, value);
+    start = WithValue(structure, start, knob, value);
   }
   return start;
 }
@@ -104,17 +125,42 @@ Result<const Structure*> StructureOf(const std::string& name, const Operation& o
                "); name one with structure = \"...\""};
 }
 
+Result<Structure> SearchedStructure(const std::string& name, const Operation& operation,
+                                    const Backend& backend, const std::string& place) {
+  const bool every = name.empty() || name == kEveryStructure;
+  if (backend.structures.empty() || (every && backend.structures.size() == 1)) {
+    const auto only = StructureOf("", operation, backend, place);
+    if (!only) return only.error();
+    return **only;
+  }
+  std::string names = name;
+  if (every) {
+    const auto has_source = [](const Structure& one) { return !one.source.empty(); };
+    const bool any = std::any_of(backend.structures.begin(), backend.structures.end(), has_source);
+    names.clear();
+    for (const Structure& structure : backend.structures) {
+      if (any && !has_source(structure)) continue;
+      if (!names.empty()) names += kStructureJoint;
+      names += structure.name;
+    }
+  }
+  auto structure = StructureNamed(backend, names);
+  if (structure) return structure;
+  return Error{place + ": " + operation.folder + "/" + backend.name + ": " +
+               structure.error().message};
+}
+
 namespace {
 
 Result<TrackSpec> Bind(const Job& job, const TrackRequest& request, const std::string& backend_name,
                        const DeviceFacts& facts, const Operation& operation) {
   const Backend* backend = operation.FindBackend(backend_name);
   CHECK(backend != nullptr);
-  auto structure = StructureOf(request.structure, operation, *backend, request.place);
+  auto structure = SearchedStructure(request.structure, operation, *backend, request.place);
   if (!structure) return structure.error();
   auto shape = CheckShape(operation, request.shape, Place{request.shape_place, 0});
   if (!shape) return shape.error();
-  auto start = ConfigurationFrom(**structure, request.start, "start");
+  auto start = ConfigurationFrom(*structure, request.start, "start");
   if (!start) return start.error();
   auto policy = MakePolicy(request.policy, request.policy_parameters);
   if (!policy) return Error{request.place + ": " + policy.error().message};
@@ -128,7 +174,7 @@ Result<TrackSpec> Bind(const Job& job, const TrackRequest& request, const std::s
   spec.shape = *shape;
   spec.dtype = request.dtype;
   spec.backend = backend_name;
-  spec.structure = (*structure)->name;
+  spec.structure = structure->name;
   spec.device_model = facts.model;
   spec.toolchain = facts.toolchain;
   const auto instrument = DefaultInstrument(backend_name, facts, operation, *shape);
@@ -221,7 +267,8 @@ Result<Bound> BindJob(const Job& job, const DeviceFacts& facts, const OperationL
     }
     auto spec = Bind(job, request, backend, facts, **operation);
     if (!spec) return spec.error();
-    const Structure* structure = (*operation)->FindStructure(backend, spec->structure);
+    const auto structure = StructureNamed(*found, spec->structure);
+    if (!structure) return structure.error();
     if (facts.needs_source && structure->source.empty()) {
       bound.reasons.push_back(request.place + ": structure " + structure->file +
                               " has no source, so only a replay can serve it");

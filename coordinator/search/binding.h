@@ -34,9 +34,17 @@ bool MatchesDevice(const std::string& wanted, const DeviceFacts& facts);
 Result<const Structure*> StructureOf(const std::string& name, const Operation& operation,
                                      const Backend& backend, const std::string& place);
 
+// The structure that a track searches: the one of that name, or where '+' joins several, those as
+// one (kernels/compound.h). kEveryStructure, or no name: the backend's only one, or all that have a
+// source as one (all, where none has). Errors begin with `place`.
+inline constexpr const char* kEveryStructure = "any";
+Result<Structure> SearchedStructure(const std::string& name, const Operation& operation,
+                                    const Backend& backend, const std::string& place);
+
 // The structure's start configuration with these values in place of some, each one that its knob
-// lists. `table`: what the file calls them, for messages ("start"). Whether the constraints admit
-// it is not looked at.
+// lists; where one is for a compound's `structure`, that structure's start, and values for its
+// knobs only. `table`: what the file calls them, for messages ("start"). Whether the constraints
+// admit it is not looked at.
 Result<Configuration> ConfigurationFrom(const Structure& structure,
                                         const std::vector<StartValue>& values,
                                         const std::string& table);

@@ -29,7 +29,7 @@ struct TrackRequest {
   std::vector<Scalar> shape;
   DType dtype = DType::kF32;
   std::string backend;    // "cuda", "host", "best": the best that a connected device runs
-  std::string structure;  // empty: the backend's only one
+  std::string structure;  // "tiled", "tiled+structured", "any", nothing (binding.h)
   std::vector<std::string> devices;  // "any", "host", "cuda", "replay:FILE", or a device model
   std::optional<Instrument> instrument;
   std::optional<std::uint32_t> warmup;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "coordinator/search/parameters.h"
+#include "kernels/compound.h"
 #include "kernels/knob_value.h"
 
 namespace pawl {
@@ -82,17 +83,59 @@ Status TakeShape(Table& table, std::optional<std::vector<Scalar>>& into) {
   return {};
 }
 
+namespace {
+
+// `prefix`: what comes before a knob's own name, "tiled." within a table of that name.
+Status TakeSettings(Table& table, const std::string& prefix, std::vector<StartValue>& into) {
+  for (const std::string& key : table.Keys()) {
+    auto node = table.OptionalNode(key);
+    if (!node) return node.error();
+    const std::string knob = prefix + key;
+    const auto* structure = std::get_if<std::shared_ptr<Table>>(&(*node)->value);
+    if (structure != nullptr && prefix.empty()) {
+      if (Status taken = TakeSettings(**structure, knob + ".", into); !taken) return taken;
+      continue;
+    }
+    auto value = ToKnobValue(**node);
+    if (!value) return value.error();
+    const bool again = std::any_of(into.begin(), into.end(),
+                                   [&](const StartValue& other) { return other.knob == knob; });
+    if (again) return Error{table.PlaceOf(key).Text() + ": knob '" + knob + "' is given twice"};
+    into.push_back({knob, *std::move(value), table.PlaceOf(key).Text()});
+  }
+  return {};
+}
+
+}  // namespace
+
 Status TakeKnobs(Table& table, std::string_view key, std::vector<StartValue>& into) {
   auto sub = table.OptionalSub(key);
   if (!sub) return sub.error();
-  if (*sub == nullptr) return {};
-  for (const std::string& knob : (*sub)->Keys()) {
-    auto node = (*sub)->OptionalNode(knob);
-    if (!node) return node.error();
-    auto value = ToKnobValue(**node);
-    if (!value) return value.error();
-    into.push_back({knob, *std::move(value), (*sub)->PlaceOf(knob).Text()});
+  return *sub == nullptr ? Status{} : TakeSettings(**sub, "", into);
+}
+
+Status TakeStructure(Table& table, std::optional<std::string>& into) {
+  if (Status taken = TakeName(table, "structure", into); !taken) return taken;
+  auto names = table.OptionalStrings("structures");
+  if (!names) return names.error();
+  if (!*names) return {};
+  const std::string place = table.PlaceOf("structures").Text();
+  if (table.Has("structure")) {
+    return Error{place + ": structures is given beside structure; one of them is wanted"};
   }
+  if ((*names)->empty()) {
+    return Error{place + ": structures is empty; structure = \"any\" means all there are"};
+  }
+  std::string joined;
+  for (const std::string& name : **names) {
+    if (!IsFileStem(name)) {
+      return Error{place + ": structures holds '" + name +
+                   "'; letters, digits, '_' and '-' are wanted, 64 at most"};
+    }
+    if (!joined.empty()) joined += kStructureJoint;
+    joined += name;
+  }
+  into = std::move(joined);
   return {};
 }
 

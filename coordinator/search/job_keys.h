@@ -47,7 +47,10 @@ Status TakeChoice(Table& table, const std::string& key, const std::vector<std::s
 Status TakeInstrument(Table& table, std::optional<Instrument>& into);
 // `shape`: letters and their extents, in file order.
 Status TakeShape(Table& table, std::optional<std::vector<Scalar>>& into);
-// A table of knobs and values, with the place of each.
+// `structure`, or `structures`: several, joined by '+' (kernels/compound.h).
+Status TakeStructure(Table& table, std::optional<std::string>& into);
+// A table of knobs and values, with the place of each. A table in it is a structure of a compound:
+// "tiled.k_step" and tiled = { k_step = ... } are the same.
 Status TakeKnobs(Table& table, std::string_view key, std::vector<StartValue>& into);
 
 // A device as a file in `folder` names it: a replay's file is relative to that folder.

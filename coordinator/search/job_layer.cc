@@ -125,7 +125,7 @@ Result<JobLayer> ReadLayer(Table& table, LayerKind kind, const std::string& fold
   }
   if (Status taken = TakeName(table, "operation", layer.operation); !taken) return taken.error();
   if (layer.operation) layer.operation_place = table.PlaceOf("operation").Text();
-  if (Status taken = TakeName(table, "structure", layer.structure); !taken) return taken.error();
+  if (Status taken = TakeStructure(table, layer.structure); !taken) return taken.error();
   if (Status taken = TakeWords(table, layer); !taken) return taken.error();
   if (Status taken = TakeShape(table, layer.shape); !taken) return taken.error();
   if (layer.shape) layer.shape_place = table.PlaceOf("shape").Text();

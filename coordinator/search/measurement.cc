@@ -5,6 +5,7 @@
 
 #include "coordinator/search/answers.h"
 #include "coordinator/search/binding.h"
+#include "kernels/compound.h"
 #include "kernels/space.h"
 
 namespace pawl {
@@ -115,11 +116,14 @@ Result<Measurement> MeasurementOf(const Manifest& manifest, const TrackSpec& spe
   measurement.operation = std::move(operation);
   measurement.backend = spec.backend;
   measurement.shape = spec.shape;
-  measurement.kernel.structure = measurement.operation->FindStructure(spec.backend, spec.structure);
-  if (measurement.kernel.structure == nullptr) {
-    return Error{"the track's package has no structure " + spec.structure};
-  }
-  measurement.kernel.configuration = configuration;
+  const Backend* backend = measurement.operation->FindBackend(spec.backend);
+  if (backend == nullptr) return Error{"the track's package has no backend " + spec.backend};
+  const auto structure = StructureNamed(*backend, spec.structure);
+  if (!structure) return Error{"the track's package: " + structure.error().message};
+  Choice choice = ChoiceOf(*structure, configuration);
+  measurement.kernel.structure =
+      measurement.operation->FindStructure(spec.backend, choice.structure);
+  measurement.kernel.configuration = std::move(choice.configuration);
   measurement.label = label;
   measurement.instrument = spec.instrument;
   measurement.warmup = spec.warmup;

@@ -28,8 +28,8 @@ struct BuiltArm {
 // does.
 struct Workshop {
   std::shared_ptr<const Operation> operation;
-  const Structure* structure = nullptr;
-  std::unique_ptr<Space> space;
+  std::unique_ptr<const Structure> structure;  // one of the operation's, or several as one
+  std::unique_ptr<Space> space;                // of `structure`
   std::unique_ptr<Policy> policy;
   std::unique_ptr<Proposer> proposer;
   // What every order of the track has in common: buffers, scalars, the reference's and the

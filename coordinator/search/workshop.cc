@@ -4,6 +4,7 @@
 
 #include "coordinator/search/orders.h"
 #include "coordinator/search/problem.h"
+#include "kernels/compound.h"
 #include "kernels/render.h"
 
 namespace pawl {
@@ -130,18 +131,18 @@ Result<Workshop> MakeWorkshop(const TrackSpec& spec, std::shared_ptr<const Opera
                  ")"};
   }
   Workshop workshop;
-  workshop.structure = operation->FindStructure(spec.backend, spec.structure);
-  if (workshop.structure == nullptr) {
-    return Error{"backend " + backend->name + " of operation " + operation->name +
-                 " has no structure '" + spec.structure + "' (have: " +
-                 Joined(backend->structures, [](const Structure& entry) { return entry.name; }) +
-                 ")"};
+  auto structure = StructureNamed(*backend, spec.structure);
+  if (!structure) {
+    return Error{"backend " + backend->name + " of operation " + operation->name + ": " +
+                 structure.error().message};
   }
+  workshop.structure = std::make_unique<const Structure>(*std::move(structure));
   if (Status checked = CheckDType(spec, *operation); !checked) return checked.error();
   auto space = Space::Make(*workshop.structure, spec.shape);
   if (!space) return space.error();
   workshop.space = std::make_unique<Space>(*std::move(space));
-  if (KnobNames(spec.start) != KnobNames(workshop.structure->start)) {
+  const bool compound = !workshop.structure->members.empty();
+  if (!compound && KnobNames(spec.start) != KnobNames(workshop.structure->start)) {
     return Error{"start configuration has knobs " + KnobNames(spec.start) + ", structure " +
                  workshop.structure->name + " has " + KnobNames(workshop.structure->start)};
   }

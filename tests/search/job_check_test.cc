@@ -107,11 +107,73 @@ TEST(JobCheck, ABackendWithoutAStructureIsNoneOfThose) {
             "unit.toml: operation matmul has no structure for backend cuda (it has some for host); "
             "name another backend");
   EXPECT_THAT(Check(job + "structure = \"blocked\"\n", {}), IsEmpty()) << "the host can run it";
+  EXPECT_THAT(Check("backend = \"cuda\"\nstructure = \"tiled\"\n" + job, {}),
+              HasSubstr("has no structure for backend cuda"));
   ProspectiveDevice gpu;
   gpu.facts.kind = gpu.facts.backend = "cuda";
   gpu.facts.model = "a GPU";
   EXPECT_THAT(Check(job, {gpu}), StartsWith("cannot: unit.toml: operation matmul has no structure "
                                             "for backend cuda (it has some for host)"));
+}
+
+ProspectiveDevice Gpu() {
+  ProspectiveDevice device;
+  device.facts.kind = device.facts.backend = "cuda";
+  device.facts.model = "a GPU";
+  device.facts.instruments = {Instrument::kEventSpan, Instrument::kGraphTime};
+  return device;
+}
+
+// The spec of its only track there.
+TrackSpec BoundOnGpu(const std::string& rest) {
+  const auto job = ParseJob(Matmul("1024", rest), "unit.toml");
+  CHECK(job, job.error().message);
+  const auto bound = BindJob(*job, Gpu().facts, Lookup);
+  CHECK(bound && bound->specs.size() == 1);
+  return bound->specs.front();
+}
+
+TEST(JobCheck, SearchesAllStructuresOfABackendUnlessAJobSaysWhich) {
+  for (const char* every : {"", "structure = \"any\"\n"}) {
+    EXPECT_THAT(Check(Matmul("1024", every), {Gpu()}), IsEmpty());
+    const TrackSpec spec = BoundOnGpu(every);
+    EXPECT_EQ(spec.structure, "structured+tiled");
+    EXPECT_THAT(spec.start.Text(), StartsWith("structure=structured structured.block=128x64 "));
+  }
+  const TrackSpec turned = BoundOnGpu("structures = [\"tiled\", \"structured\"]\n");
+  EXPECT_EQ(turned.structure, "tiled+structured");
+  EXPECT_THAT(turned.start.Text(), StartsWith("structure=tiled tiled.transpose_a="));
+  const TrackSpec one = BoundOnGpu("structure = \"tiled\"\n");
+  EXPECT_EQ(one.structure, "tiled");
+  EXPECT_THAT(one.start.Text(), StartsWith("transpose_a="));
+  const TrackSpec alone = BoundOnGpu("structures = [\"tiled\"]\n");
+  EXPECT_EQ(alone, one);
+}
+
+TEST(JobCheck, TakesTheStartOfTheStructureThatItNames) {
+  const TrackSpec spec = BoundOnGpu(
+      "structure = \"any\"\nstart = { \"tiled.k_step\" = 32, tiled.block = \"32x32\", "
+      "structure = \"tiled\" }\n");
+  EXPECT_THAT(spec.start.Text(), StartsWith("structure=tiled tiled.transpose_a=true "));
+  EXPECT_THAT(spec.start.Text(), HasSubstr("tiled.k_step=32 tiled.block=32x32"));
+  const auto fault = [](const std::string& start) {
+    return Check(Matmul("1024", "structure = \"any\"\nstart = { " + start + " }\n"), {Gpu()});
+  };
+  EXPECT_EQ(fault("tiled.k_step = 32"),
+            "unit.toml:4: knob 'tiled.k_step' in start is inactive where structure is "
+            "'structured'; set structure = \"tiled\" there too");
+  EXPECT_EQ(fault("structured.splitt = 2"),
+            "unit.toml:4: unknown knob 'structured.splitt' in start of cuda/structured+tiled; "
+            "nearest is 'structured.split'");
+  EXPECT_EQ(fault("raster = 2"),
+            "unit.toml:4: unknown knob 'raster' in start of "
+            "cuda/structured+tiled; nearest is 'structured.raster'");
+  EXPECT_THAT(fault("structure = \"tilled\""),
+              HasSubstr("knob 'structure' in start is 'tilled', which is none of its values in "
+                        "cuda/structured+tiled (structured, tiled)"));
+  EXPECT_THAT(Check(Matmul("1024", "structures = [\"tiled\", \"strucured\"]\n"), {Gpu()}),
+              HasSubstr("/matmul/cuda: no structure 'strucured'; nearest is 'structured' (have: "
+                        "structured, tiled)"));
 }
 
 TEST(JobCheck, BindsATrackToTheFilesThatItsBackendCompiles) {

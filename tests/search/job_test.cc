@@ -119,6 +119,37 @@ build_ms = 1000
   EXPECT_EQ(track.deadlines.value().run_ms, Deadlines{}.run_ms);
 }
 
+TEST(Job, NamesSeveralStructuresAndTheirKnobs) {
+  EXPECT_EQ(Only(Read(std::string(kLeast) + "structure = \"any\"\n")).structure, "any");
+  EXPECT_EQ(Only(Read(std::string(kLeast) + "structures = [\"tiled\"]\n")).structure, "tiled");
+  const Job job = Read(std::string(kLeast) + R"toml(
+structures = ["tiled", "structured"]
+[start]
+structure = "structured"
+structured = { block = [64, 64], split = 2 }
+"tiled.k_step" = 32
+[[track]]
+[[track]]
+label = "one"
+structure = "tiled"
+)toml");
+  const TrackRequest& both = job.tracks[0].base;
+  EXPECT_EQ(both.structure, "tiled+structured");
+  EXPECT_THAT(both.start, ElementsAre(Starts("structure", KnobValue(std::string("structured"))),
+                                      Starts("structured.block", KnobValue(Tuple{64, 64})),
+                                      Starts("structured.split", KnobValue(std::int64_t{2})),
+                                      Starts("tiled.k_step", KnobValue(std::int64_t{32}))));
+  EXPECT_EQ(job.tracks[1].base.structure, "tiled");
+  const auto fault = [](const std::string& rest) { return Fault(std::string(kLeast) + rest); };
+  EXPECT_EQ(fault("structure = \"tiled\"\nstructures = [\"tiled\"]\n"),
+            "jobs/unit.toml:4: structures is given beside structure; one of them is wanted");
+  EXPECT_EQ(fault("structures = []\n"),
+            "jobs/unit.toml:3: structures is empty; structure = \"any\" means all there are");
+  EXPECT_THAT(fault("structures = [\"a+b\"]\n"), HasSubstr("structures holds 'a+b'"));
+  EXPECT_EQ(fault("[start]\n\"tiled.k_step\" = 1\ntiled.k_step = 2\n"),
+            "jobs/unit.toml:5: knob 'tiled.k_step' is given twice");
+}
+
 TEST(Job, TracksSayWhatIsDifferent) {
   const Job job = Read(std::string(kLeast) + R"toml(
 [policy]

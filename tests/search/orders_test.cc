@@ -7,6 +7,7 @@
 #include <set>
 
 #include "coordinator/search/settle.h"
+#include "kernels/compound.h"
 #include "schema/codec.h"
 #include "tests/search/search_fakes.h"
 
@@ -155,6 +156,50 @@ TEST(Orders, SourceDigestNamesTheConfigurationsSource) {
   EXPECT_NE(*SourceDigest(workshop, CopyKnobs(1, 4, "plain")), *SourceDigest(workshop, spec.start));
 }
 
+// The copy package with a second structure that has a source, of other knobs.
+std::shared_ptr<const Operation> TwoStructures() {
+  std::map<std::string, std::string> files = fakes::CopyFiles();
+  files["host/whole.toml"] =
+      "source = \"whole.cc\"\nkernel = \"copy_whole\"\n[knobs]\ndown = [false, true]\n"
+      "[start]\ndown = false\n";
+  files["host/whole.cc"] =
+      "// pawl: knobs\nconstexpr bool down = false;\n// pawl: end\n"
+      "extern \"C\" void copy_whole(const float* x, float* y, long n) {\n"
+      "  for (long i = 0; i < n; ++i) y[down ? n - 1 - i : i] = x[down ? n - 1 - i : i];\n}\n";
+  auto loaded = LoadOperation(files, "copy");
+  CHECK(loaded, loaded.error().message);
+  return std::make_shared<const Operation>(*std::move(loaded));
+}
+
+TEST(Orders, ATrackOfSeveralStructuresBuildsEachArmAsItsStructureAloneDoes) {
+  const auto operation = TwoStructures();
+  TrackSpec alone = CopySpec();
+  TrackSpec spec = CopySpec();
+  spec.structure = "strip+whole";
+  spec.start = Qualified(*operation->FindStructure("host", "strip"), spec.start);
+  auto both = MakeWorkshop(spec, operation);
+  ASSERT_TRUE(both) << both.error().message;
+  for (const auto& [name, own] :
+       {std::pair<std::string, Configuration>{"strip", CopyKnobs(1, 4, "plain")},
+        {"whole", Configuration{{{"down", true}}}}}) {
+    const Structure& structure = *operation->FindStructure("host", name);
+    alone.structure = name;
+    alone.start = structure.start;
+    const auto single = MakeWorkshop(alone, operation);
+    ASSERT_TRUE(single) << single.error().message;
+    Order wanted = single->base;
+    Order order = both->base;
+    ASSERT_EQ(order, wanted);
+    const Configuration configuration = Qualified(structure, own);
+    ASSERT_TRUE(AddConfigured(order, *both, ArmRole::kCandidate, configuration));
+    ASSERT_TRUE(AddConfigured(wanted, *single, ArmRole::kCandidate, own));
+    EXPECT_EQ(order.sources, wanted.sources);
+    EXPECT_EQ(order.arms.back().launches, wanted.arms.back().launches);
+    EXPECT_EQ(order.arms.back().configuration, configuration) << "the track's own words";
+    EXPECT_EQ(*SourceDigest(*both, configuration), *SourceDigest(*single, own));
+  }
+}
+
 TEST(Orders, DeadlinesGrowWithTheSizeOfTheProblem) {
   const Timing timing{Instrument::kWallTime, 10, 60, false};
   const Deadlines own{120'000, 30'000, 20'000};
@@ -179,7 +224,12 @@ TEST(Orders, WorkshopErrorsNameWhatIsThereInOneLine) {
   spec = CopySpec();
   spec.structure = "stripe";
   EXPECT_EQ(error(spec),
-            "backend host of operation copy has no structure 'stripe' (have: paper, strip)");
+            "backend host of operation copy: no structure 'stripe'; nearest is 'strip' (have: "
+            "paper, strip)");
+  spec.structure = "paper+strip";
+  EXPECT_EQ(error(spec),
+            "backend host of operation copy: structure 'paper' has no source and 'strip' has: all "
+            "or none is wanted");
   spec = CopySpec();
   spec.dtype = DType::kF64;
   EXPECT_EQ(error(spec), "operation copy has no f64 output");
