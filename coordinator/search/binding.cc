@@ -359,6 +359,25 @@ std::optional<std::string> WhyNotResume(const TrackSpec& opened, const TrackSpec
   return std::nullopt;
 }
 
+Configuration StartOfFork(const TrackState& old, const TrackSpec& wanted, const Backend& backend) {
+  Configuration start = old.incumbent;
+  std::size_t knobs = wanted.start.settings.size();
+  const auto was = StructureNamed(backend, old.spec.structure);
+  const auto is = StructureNamed(backend, wanted.structure);
+  if (was && is && !(was->members.empty() && is->members.empty())) {
+    Choice choice = ChoiceOf(*was, old.incumbent);
+    const std::vector<Structure> alone = {*is};
+    const std::vector<Structure>& among = is->members.empty() ? alone : is->members;
+    const auto same = std::find_if(among.begin(), among.end(), [&](const Structure& structure) {
+      return structure.name == choice.structure;
+    });
+    if (same == among.end()) return wanted.start;
+    start = is->members.empty() ? choice.configuration : Qualified(*same, choice.configuration);
+    knobs = same->knobs.size() + (is->members.empty() ? 0 : 1);
+  }
+  return start.settings.size() == knobs ? start : wanted.start;
+}
+
 std::map<std::string, Digest> BoundFiles(const Operation& operation, const std::string& backend) {
   std::map<std::string, Digest> bound;
   for (const auto& [file, digest] : operation.Digests()) {

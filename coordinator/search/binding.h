@@ -12,6 +12,7 @@
 #include "schema/event.h"
 #include "schema/report.h"
 #include "schema/result.h"
+#include "schema/snapshot.h"
 
 namespace pawl {
 
@@ -61,6 +62,11 @@ bool SameTrack(const TrackSpec& a, const TrackSpec& b);
 
 // nullopt when `wanted` may go on with `opened`; else what differs, by name. Budgets may differ.
 std::optional<std::string> WhyNotResume(const TrackSpec& opened, const TrackSpec& wanted);
+
+// The incumbent of `old` as the start of a track that is forked from it; where either of them
+// searches several structures, by the name that the other has for its knobs. `wanted`'s own start
+// where it has other knobs, or none of its structures is the incumbent's.
+Configuration StartOfFork(const TrackState& old, const TrackSpec& wanted, const Backend& backend);
 
 // The package's files that a track of this backend rests on.
 std::map<std::string, Digest> BoundFiles(const Operation& operation, const std::string& backend);

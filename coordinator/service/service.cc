@@ -140,6 +140,8 @@ Status Service::BindDevice(const Hello& hello, std::optional<std::string>& refus
       return SameTrack(entry.second.track.state.spec, spec);
     });
     if (searching) continue;
+    auto operation = lookup(spec.operation);
+    if (!operation) return operation.error();
     // The newest track of that name in the ledger: forks come after what they were forked from.
     auto resumed = state_->dormant.end();
     for (auto track = state_->dormant.begin(); track != state_->dormant.end(); ++track) {
@@ -164,10 +166,8 @@ Status Service::BindDevice(const Hello& hello, std::optional<std::string>& refus
                      *why + "; put it back, or open a new track from its incumbent with --fork"};
       }
       forked_from = old.id;
-      if (old.incumbent.settings.size() == spec.start.settings.size()) spec.start = old.incumbent;
+      spec.start = StartOfFork(old, spec, *(*operation)->FindBackend(spec.backend));
     }
-    auto operation = lookup(spec.operation);
-    if (!operation) return operation.error();
     auto workshop = MakeWorkshop(spec, *operation);
     if (!workshop) {
       return Error{state_->options.job->file + ": track '" + spec.label +

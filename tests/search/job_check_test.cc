@@ -240,5 +240,41 @@ TEST(Resume, GoesOnWithAnotherBudgetAndNamesAnythingElseThatIsNotAsItWas) {
   EXPECT_EQ(WhyNotResume(opened, other), "the dtype was 'f32' " + then + "'f64' now");
 }
 
+TEST(Resume, NamesAnotherListOfStructuresOrAnotherOrderOfIt) {
+  const auto of = [](const std::string& names) {
+    return BoundOnGpu("structures = [" + names + "]\n");
+  };
+  const TrackSpec opened = of("\"tiled\", \"structured\"");
+  EXPECT_EQ(WhyNotResume(opened, opened), std::nullopt);
+  const std::string was = "the structure was 'tiled+structured' when the track was opened and is ";
+  EXPECT_EQ(WhyNotResume(opened, of("\"structured\", \"tiled\"")), was + "'structured+tiled' now");
+  EXPECT_EQ(WhyNotResume(opened, of("\"tiled\"")), was + "'tiled' now");
+}
+
+TEST(Fork, StartsFromTheIncumbentInTheWordsOfItsStructures) {
+  const auto matmul = *Lookup("matmul");
+  const Backend& cuda = *matmul->FindBackend("cuda");
+  const TrackSpec tiled = BoundOnGpu("structure = \"tiled\"\n");
+  const TrackSpec structured = BoundOnGpu("structure = \"structured\"\n");
+  const TrackSpec both = BoundOnGpu("structure = \"any\"\n");
+  TrackState old;
+  old.spec = tiled;
+  old.incumbent = tiled.start;
+  old.incumbent.Set("k_step", std::int64_t{32});
+  const Configuration own = old.incumbent;
+  const Configuration qualified = StartOfFork(old, both, cuda);
+  EXPECT_THAT(qualified.Text(), StartsWith("structure=tiled tiled.transpose_a=true"));
+  EXPECT_THAT(qualified.Text(), HasSubstr("tiled.k_step=32"));
+  EXPECT_EQ(StartOfFork(old, tiled, cuda), own);
+  EXPECT_EQ(StartOfFork(old, structured, cuda), structured.start) << "it has other knobs";
+  old.spec = both;
+  old.incumbent = qualified;
+  EXPECT_EQ(StartOfFork(old, both, cuda), qualified) << "though the job starts in another";
+  EXPECT_EQ(StartOfFork(old, tiled, cuda), own);
+  EXPECT_EQ(StartOfFork(old, structured, cuda), structured.start);
+  old.incumbent.settings.pop_back();
+  EXPECT_EQ(StartOfFork(old, both, cuda), both.start) << "the package has other knobs now";
+}
+
 }  // namespace
 }  // namespace pawl
