@@ -156,28 +156,11 @@ TEST(Orders, SourceDigestNamesTheConfigurationsSource) {
   EXPECT_NE(*SourceDigest(workshop, CopyKnobs(1, 4, "plain")), *SourceDigest(workshop, spec.start));
 }
 
-// The copy package with a second structure that has a source, of other knobs.
-std::shared_ptr<const Operation> TwoStructures() {
-  std::map<std::string, std::string> files = fakes::CopyFiles();
-  files["host/whole.toml"] =
-      "source = \"whole.cc\"\nkernel = \"copy_whole\"\n[knobs]\ndown = [false, true]\n"
-      "[start]\ndown = false\n";
-  files["host/whole.cc"] =
-      "// pawl: knobs\nconstexpr bool down = false;\n// pawl: end\n"
-      "extern \"C\" void copy_whole(const float* x, float* y, long n) {\n"
-      "  for (long i = 0; i < n; ++i) y[down ? n - 1 - i : i] = x[down ? n - 1 - i : i];\n}\n";
-  auto loaded = LoadOperation(files, "copy");
-  CHECK(loaded, loaded.error().message);
-  return std::make_shared<const Operation>(*std::move(loaded));
-}
-
 TEST(Orders, ATrackOfSeveralStructuresBuildsEachArmAsItsStructureAloneDoes) {
-  const auto operation = TwoStructures();
+  const auto operation = fakes::TwoWayOperation();
+  const TrackSpec spec = fakes::TwoWaySpec();
   TrackSpec alone = CopySpec();
-  TrackSpec spec = CopySpec();
-  spec.structure = "strip+whole";
-  spec.start = Qualified(*operation->FindStructure("host", "strip"), spec.start);
-  auto both = MakeWorkshop(spec, operation);
+  const auto both = MakeWorkshop(spec, operation);
   ASSERT_TRUE(both) << both.error().message;
   for (const auto& [name, own] :
        {std::pair<std::string, Configuration>{"strip", CopyKnobs(1, 4, "plain")},

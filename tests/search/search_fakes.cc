@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/compound.h"
 #include "schema/check.h"
 #include "schema/codec.h"
 
@@ -91,6 +92,27 @@ std::shared_ptr<const Operation> CopyOperation() {
     return std::make_shared<const Operation>(*std::move(loaded));
   }();
   return operation;
+}
+
+std::shared_ptr<const Operation> TwoWayOperation() {
+  std::map<std::string, std::string> files = CopyFiles();
+  files["host/whole.toml"] =
+      "source = \"whole.cc\"\nkernel = \"copy_whole\"\n[knobs]\ndown = [false, true]\n"
+      "[start]\ndown = false\n";
+  files["host/whole.cc"] =
+      "// pawl: knobs\nconstexpr bool down = false;\n// pawl: end\n"
+      "extern \"C\" void copy_whole(const float* x, float* y, long n) {\n"
+      "  for (long i = 0; i < n; ++i) y[down ? n - 1 - i : i] = x[down ? n - 1 - i : i];\n}\n";
+  auto loaded = LoadOperation(files, "copy");
+  CHECK(loaded, loaded.error().message);
+  return std::make_shared<const Operation>(*std::move(loaded));
+}
+
+TrackSpec TwoWaySpec() {
+  TrackSpec spec = CopySpec();
+  spec.structure = "strip+whole";
+  spec.start = Qualified(*TwoWayOperation()->FindStructure("host", "strip"), spec.start);
+  return spec;
 }
 
 Configuration CopyKnobs(std::int64_t width, std::int64_t unroll, const std::string& mode) {

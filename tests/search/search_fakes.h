@@ -28,6 +28,11 @@ std::shared_ptr<const Operation> CopyOperation();
 TrackSpec CopySpec();
 Configuration CopyKnobs(std::int64_t width, std::int64_t unroll, const std::string& mode);
 
+// The same package with another structure that has a source, `whole` (one knob: down), and a track
+// of it and strip as one, strip first.
+std::shared_ptr<const Operation> TwoWayOperation();
+TrackSpec TwoWaySpec();
+
 // Facts of a worker that can serve CopySpec().
 DeviceFacts Bench();
 
