@@ -100,8 +100,8 @@ struct Structure {
   Configuration start;
   std::vector<std::pair<std::string, std::vector<KnobValue>>> audit;  // knob, values that replace its list
   std::map<std::string, Place> places;  // of named entries, for messages
-  // Of a compound, which has knobs, ignored knobs and a start made of theirs, and else nothing of its own but a
-  // name and the word whether they have a source (kernels/compound.h). None: a structure of its own.
+  // Of a compound (kernels/compound.h): what it chooses from. Of its own it has a name, knobs, ignored knobs (by a
+  // member's `when`), the first one's source and a start, and nothing else. None: it is no compound.
   std::vector<Structure> members;
 };
 
