@@ -170,10 +170,15 @@ class Printer {
           static_cast<unsigned long long>(gap.refused.count), gap.refused.example.c_str());
     }
     if (!errands_.toolchain().empty()) std::printf("built by %s\n", errands_.toolchain().c_str());
-    std::printf("%s  listed %zu, passed %zu, failed %zu, refused %llu in %s\n",
-                Paint(good ? "PASSED" : "FAILED", good ? Tone::kGood : Tone::kBad, colour_).c_str(),
-                listed, passed_, failed, static_cast<unsigned long long>(plan_.refusals),
-                FormatDuration(seconds).c_str());
+    const std::string not_run = given_up_ == 0 ? "" : ", not run " + std::to_string(given_up_);
+    std::printf("%s  listed %zu, passed %zu, failed %zu%s, refused %llu in %s\n",
+                Paint(good    ? "PASSED"
+                      : wrong ? "FAILED"
+                              : "NOT RUN",
+                      good ? Tone::kGood : Tone::kBad, colour_)
+                    .c_str(),
+                listed, passed_, failed, not_run.c_str(),
+                static_cast<unsigned long long>(plan_.refusals), FormatDuration(seconds).c_str());
     if (listed == 0) std::printf("nothing was checked, so nothing has passed\n");
     SayGivenUp(whole);
     return code;

@@ -177,7 +177,8 @@ TEST(AuditCommand, WhatCouldNotBeRunIsNoFaultOfAKernelAndExits3) {
   ExpectOneLine(
       run, 3,
       AllOf(HasSubstr("3 of 3 kernels could not be run: "), HasSubstr("no space left on device")));
-  EXPECT_THAT(run.out, AllOf(HasSubstr("NOT RUN  committed"), HasSubstr("failed 0")));
+  EXPECT_THAT(run.out, AllOf(HasSubstr("NOT RUN  committed"),
+                             HasSubstr("NOT RUN  listed 3, passed 0, failed 0, not run 3")));
   const Finished as_json = audit({"--json"});
   EXPECT_EQ(as_json.code, 3) << as_json.err;
   const json summary = JsonLines(as_json.out).back();
