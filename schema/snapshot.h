@@ -42,7 +42,7 @@ struct TrackState {
   double gain = 1;                      // product of the kept ratios
   double worker_seconds = 0;            // build, check and run, as reported
   std::uint32_t confirmations = 0;
-  std::vector<KnobRecord> knobs;        // in knob order
+  std::vector<KnobRecord> knobs;        // in knob order; behind them those that came with another structure
   std::unordered_set<std::uint64_t> tried;  // Configuration::Hash().Prefix64(), start and repaired ones included
   std::uint64_t last_ordinal = 0;       // exhaustive: of the last candidate in the space, plus 1
   Seq settled;                          // the last event folded in
