@@ -43,7 +43,7 @@ std::vector<std::string> CudaPackages() {
 
 // A package, and which of kParts equal shares of its kernels: so that several processes can go
 // through a large package at once.
-constexpr std::size_t kParts = 4;
+constexpr std::size_t kParts = 12;
 class GpuPackages : public testing::TestWithParam<std::tuple<std::string, std::size_t>> {};
 
 TEST_P(GpuPackages, AreRightOnTheirAuditList) {
@@ -77,6 +77,9 @@ TEST_P(GpuPackages, AreRightOnTheirAuditList) {
     const Outcome& outcome = execution->report.outcome;
     EXPECT_EQ(outcome.kind, OutcomeKind::kMeasured)
         << plan->items[i].Name() << ": " << outcome.detail;
+    // Where a sanitizer is stopped, its log says how far it came.
+    std::printf("%s  %s\n", std::string(Name(outcome.kind)).c_str(), plan->items[i].Name().c_str());
+    std::fflush(stdout);
     ++all;
     right += outcome.kind == OutcomeKind::kMeasured ? 1 : 0;
   }
