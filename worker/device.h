@@ -62,7 +62,7 @@ struct DeviceOptions {
   std::uint64_t memory_bytes = 0;  // that a runner may take; 0: three quarters of the machine's
   // Of a GPU: the profiler's start and stop calls go round the timed calls of each visit.
   bool profiler_bracket = false;
-  bool measure_peaks = true;       // of the host: about a second where the cache does not hold them
+  bool measure_peaks = true;  // of the host: about a second where the cache does not hold them
 };
 
 // `name`: "host", "cuda" (the first GPU), "cuda:1", "cuda:GPU-UUID", "replay:FILE[?noise=...]".

@@ -28,9 +28,10 @@ struct AuditRequest {
   Deadlines deadlines;                      // of each item, for a problem of no size
 };
 
-// One kernel at one shape. Of an operation that has exact integers ([check] exact), about one item in
-// two, drawn by its name, is filled with those and compared to the last bit; the others have the
-// operation's own fills and tolerance. So neither what rounding hides nor what integers hide passes.
+// One kernel at one shape. Of an operation that has exact integers ([check] exact), about one item
+// in two, drawn by its name, is filled with those and compared to the last bit; the others have the
+// operation's own fills and tolerance. So neither what rounding hides nor what integers hide
+// passes.
 struct AuditItem {
   const Structure* structure = nullptr;  // nullptr: the committed kernel
   Configuration configuration;

@@ -29,7 +29,8 @@ TEST(ResultsPage, IsWhatItsFilesGive) {
 TEST(ResultsPage, NeedsAFolder) {
   const Finished made = RunToEnd({"python3", SourceFolder() + "/scripts/results", "/nonexistent"});
   EXPECT_EQ(made.code, 2);
-  EXPECT_NE(made.err.find("a folder that scripts/gpu-results wrote"), std::string::npos) << made.err;
+  EXPECT_NE(made.err.find("a folder that scripts/gpu-results wrote"), std::string::npos)
+      << made.err;
 }
 
 }  // namespace

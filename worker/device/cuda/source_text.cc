@@ -205,7 +205,8 @@ CudaUnit KernelUnitFor(const SourceText& source, const std::vector<HeaderText>& 
       });
   const std::vector<std::string> ours = CudaOptions(capability);
   unit.options.insert(unit.options.begin(), ours.begin() + (own_architecture ? 1 : 0), ours.end());
-  unit.text = LineMark(source.name) + source.text + "\n" + LaunchMark(source.name) + kSignatureTools;
+  unit.text =
+      LineMark(source.name) + source.text + "\n" + LaunchMark(source.name) + kSignatureTools;
   for (const Launch& launch : launches) {
     if (launch.kind != LaunchKind::kKernel) continue;
     if (std::find(unit.kernels.begin(), unit.kernels.end(), launch.kernel) == unit.kernels.end()) {
