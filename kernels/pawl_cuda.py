@@ -71,6 +71,8 @@ class Cuda:
     def _begin(self, instrument):
         while self._held:
             self("cuMemFree_v2", self._held.pop())
+        if self._graph is not None:
+            self("cuGraphExecDestroy", self._graph[0])
         self._graph = None
         self._instrument = instrument
         if instrument == "kernel_time" and self._timer is None:
@@ -145,9 +147,13 @@ class Cuda:
     def _graph_of(self, call, calls):
         graph, launchable = ctypes.c_void_p(), ctypes.c_void_p()
         self("cuStreamBeginCapture_v2", self.stream, 2)  # relaxed
-        for _ in range(calls):
-            call()
-        self("cuStreamEndCapture", self.stream, ctypes.byref(graph))
-        self("cuGraphInstantiateWithFlags", ctypes.byref(launchable), graph, ctypes.c_ulonglong(0))
-        self("cuGraphDestroy", graph)
+        try:
+            for _ in range(calls):
+                call()
+        finally:
+            self("cuStreamEndCapture", self.stream, ctypes.byref(graph))
+        try:
+            self("cuGraphInstantiateWithFlags", ctypes.byref(launchable), graph, ctypes.c_ulonglong(0))
+        finally:
+            self("cuGraphDestroy", graph)
         return launchable

@@ -98,10 +98,12 @@ class KernelTimer:
             for _ in range(iterations):
                 call()
             synchronize()
-            self._do("cuptiActivityFlushAll", ctypes.c_uint32(_FORCED))
-        finally:
+        finally:  # also of a pass that failed: its records are not the next one's
+            flushed = self._library.cuptiActivityFlushAll(ctypes.c_uint32(_FORCED))
             for kind in _TRACED:
                 self._library.cuptiActivityDisable(kind)
+        if flushed != 0:
+            raise RuntimeError(f"cuptiActivityFlushAll gives {flushed}")
         records = len(self._spans)
         if self._lost or records == 0 or records % iterations != 0:
             raise RuntimeError(f"kernel_time: {records} records of {iterations} calls, "

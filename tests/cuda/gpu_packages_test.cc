@@ -67,7 +67,7 @@ TEST_P(GpuPackages, AreRightOnTheirAuditList) {
   const Result<AuditPlan> plan =
       PlanAudit(std::make_shared<Operation>(*std::move(operation)), request);
   ASSERT_TRUE(plan) << plan.error().message;
-  ASSERT_GT(plan->items.size(), part);
+  ASSERT_FALSE(plan->items.empty());  // a small package leaves its last shares empty
   std::size_t right = 0, all = 0;
   for (std::size_t i = part; i < plan->items.size(); i += kParts) {
     const Result<Order> order = AuditOrder(*plan, i, Attempt(1));

@@ -21,6 +21,12 @@ TEST(ResultsPage, IsWhatItsFilesGive) {
     ASSERT_EQ(made.code, 0) << made.err;
     EXPECT_EQ(made.out, ReadFile((entry.path() / "README.md").string()))
         << "scripts/results " << entry.path() << " > " << entry.path() / "README.md";
+    for (const auto& file : std::filesystem::directory_iterator(entry)) {
+      if (file.path().extension() != ".gz") continue;
+      const Finished lines = RunToEnd({"gzip", "-dc", file.path().string()});
+      EXPECT_EQ(lines.out.find("\"/"), std::string::npos) << file.path() << ": a path of a machine";
+      EXPECT_NE(lines.out, "") << file.path();
+    }
     ++pages;
   }
   EXPECT_GT(pages, 0u);
