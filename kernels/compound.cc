@@ -142,22 +142,30 @@ std::optional<std::size_t> MemberOf(const Structure& compound, const Configurati
 }
 
 Choice ChoiceOf(const Structure& structure, const Configuration& configuration) {
-  if (structure.members.empty()) return {structure.name, configuration};
-  const std::optional<std::size_t> index = MemberOf(structure, configuration);
-  CHECK(index, structure.name, "has no such structure", configuration.Text());
-  const Structure& member = structure.members[*index];
-  Choice choice{member.name, {}};
+  CHECK(structure.members.empty() || MemberOf(structure, configuration), structure.name,
+        "has no such structure", configuration.Text());
+  return ChoiceIn(structure.name, configuration);
+}
+
+Choice ChoiceIn(const std::string& structure, const Configuration& configuration) {
+  if (structure.find(kStructureJoint) == std::string::npos) return {structure, configuration};
+  const KnobValue* value = configuration.Find(kStructureKnob);
+  const std::string* name = value == nullptr ? nullptr : std::get_if<std::string>(value);
+  CHECK(name != nullptr, structure, configuration.Text());
+  Choice choice{*name, {}};
   for (const Setting& setting : configuration.settings) {
     if (setting.knob == kStructureKnob) continue;
-    CHECK(setting.knob.starts_with(member.name + "."), setting.knob);
-    choice.configuration.settings.push_back(
-        {setting.knob.substr(member.name.size() + 1), setting.value});
+    CHECK(setting.knob.starts_with(*name + "."), setting.knob);
+    choice.configuration.settings.push_back({setting.knob.substr(name->size() + 1), setting.value});
   }
   return choice;
 }
 
 Configuration WithValue(const Structure& structure, const Configuration& configuration,
                         const std::string& knob, const KnobValue& value) {
+  if (const KnobValue* now = configuration.Find(knob); now != nullptr && *now == value) {
+    return configuration;
+  }
   Configuration changed = configuration;
   changed.Set(knob, value);
   if (structure.members.empty() || knob != kStructureKnob) return changed;

@@ -46,7 +46,11 @@ struct Choice {
 // configuration; of any other structure, itself. CHECKs that it fits.
 Choice ChoiceOf(const Structure& structure, const Configuration& configuration);
 
-// `configuration` with another value of one of its knobs; of a compound's `structure`, with that member's start.
+// The same by names alone, whatever has become of the package: `structure` is a track's, as its ledger has it.
+Choice ChoiceIn(const std::string& structure, const Configuration& configuration);
+
+// `configuration` with a value of one of its knobs; of a compound's `structure`, where it is another one, that
+// member's start.
 // CHECKs that the knob is active, and that `structure` has the value.
 Configuration WithValue(const Structure& structure, const Configuration& configuration,
                         const std::string& knob, const KnobValue& value);

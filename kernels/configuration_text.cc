@@ -51,7 +51,12 @@ Result<Configuration> ReadConfiguration(Table& table, const Structure& structure
 Result<Configuration> WithSettings(const Configuration& base, const std::vector<Setting>& settings,
                                    const Structure& structure) {
   Configuration configuration = base;
-  for (const Setting& setting : settings) {
+  // The structure first, whatever the order: it brings its own knobs with it.
+  std::vector<Setting> ordered = settings;
+  std::stable_partition(ordered.begin(), ordered.end(), [&](const Setting& setting) {
+    return !structure.members.empty() && setting.knob == kStructureKnob;
+  });
+  for (const Setting& setting : ordered) {
     const Result<const Knob*> knob = KnobNamed(structure, setting.knob);
     if (!knob) return knob.error();
     if (const auto why = WhyNotValueOf(structure, **knob, setting.value)) return Error{*why};

@@ -266,6 +266,10 @@ int Work(const Options& options) {
   const int signals = StopSignals();
   if (signals < 0) return Fail(std::string("signalfd: ") + std::strerror(errno));
 
+  if (options.bracket && options.device.rfind("cuda", 0) != 0) {
+    return Fail("--bracket: device " + options.device + " has no profiler; a GPU is wanted",
+                kExitUsage);
+  }
   const Result<std::vector<int>> cores = ParseCores(options.cores);
   if (!cores) return Fail(cores.error().message, kExitUsage);
   const Result<std::uint32_t> clock_mhz = ParseClockMhz(options.clock_mhz);

@@ -51,20 +51,19 @@ class Printer {
     if (result.given_up && why_given_up_.empty()) why_given_up_ = result.why;
     const AuditItem& item = plan_.items[result.item];
     if (json_) {
-      nlohmann::json line = {
-          {"structure", item.structure ? item.structure->name : "committed"},
-          {"configuration", item.configuration.Text()},
-          {"exact", item.exact},
-          {"passed", result.passed},
-          {"given_up", result.given_up},
-          {"outcome",
-           result.given_up ? nlohmann::json(nullptr) : nlohmann::json(Name(result.outcome.kind))},
-          {"why", result.why},
-          {"elements", result.elements},
-          {"shared_bytes", result.build.shared_bytes},
-          {"registers", result.build.registers},
-          {"spill_bytes", result.build.spill_bytes},
-          {"seconds", result.seconds}};
+      nlohmann::json line = {{"structure", item.structure ? item.structure->name : "committed"},
+                             {"configuration", item.configuration.Text()},
+                             {"exact", item.exact},
+                             {"passed", result.passed},
+                             {"given_up", result.given_up},
+                             {"outcome", result.outcome ? nlohmann::json(Name(result.outcome->kind))
+                                                        : nlohmann::json(nullptr)},
+                             {"why", result.why},
+                             {"elements", result.elements},
+                             {"shared_bytes", result.build.shared_bytes},
+                             {"registers", result.build.registers},
+                             {"spill_bytes", result.build.spill_bytes},
+                             {"seconds", result.seconds}};
       for (const Scalar& letter : item.shape) line["shape"][letter.name] = letter.value;
       std::printf("%s\n", line.dump().c_str());
       std::fflush(stdout);
@@ -72,7 +71,8 @@ class Printer {
       Clear();
       std::printf("%s  %s\n    %s\n",
                   Paint(result.given_up ? "NOT RUN" : "FAILED", Tone::kBad, colour_).c_str(),
-                  item.Name().c_str(), result.why.c_str());
+                  (item.Name() + (item.exact ? ", on exact integers to the last bit" : "")).c_str(),
+                  result.why.c_str());
       std::fflush(stdout);
     }
   }

@@ -68,7 +68,8 @@ void Follow::PrintRow(const GenerationRecord& record) {
     const std::string number = "track " + std::to_string(record.track.value);
     Print(first ? "\n" + number + ": " + TrackTitle(track->track.state.spec) + "\n"
                 : number + "\n");
-    if (first && printed_.size() == 1) Print(table_.Header(colour_));
+    if (!header_printed_) Print(table_.Header(colour_));
+    header_printed_ = true;
   }
   Print(table_.Row(GenerationRow(record, track->track.state.spec.instrument), colour_));
 }
@@ -164,8 +165,11 @@ int Follow::Summary() {
   for (const auto& [id, entry] : service_.core().tracks()) states.push_back(&entry.track.state);
   // Also those of earlier runs.
   std::map<TrackId, Confirmed> stored = confirmed_;
+  std::erase_if(states, [&](const TrackState* state) { return stored.contains(state->id); });
   if (const auto found = LastConfirmations(service_.ledger(), states)) {
     stored.insert(found->begin(), found->end());
+  } else {
+    Warn(found.error().message);
   }
   for (const auto& [id, entry] : service_.core().tracks()) {
     const TrackState& state = entry.track.state;

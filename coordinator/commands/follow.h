@@ -43,7 +43,8 @@ class Follow {
   std::map<TrackId, Confirmed> confirmed_;
   std::map<TrackId, WorkerTime> spent_;
   TrackId last_printed_;
-  std::set<TrackId> printed_;
+  std::set<TrackId> printed_;  // of which something was printed
+  bool header_printed_ = false;
   std::uint64_t decided_here_ = 0;
   std::int64_t started_ms_;
   std::int64_t drawn_ms_ = 0;

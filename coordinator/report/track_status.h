@@ -13,7 +13,8 @@
 
 namespace pawl {
 
-// Each track's last confirmation, of those that have one. Reads the ledger from its end.
+// The last confirmation of each of these tracks, of those that have one. A closed track's is the
+// event that its state was settled by; what is not there is looked for from the ledger's end.
 Result<std::map<TrackId, Confirmed>> LastConfirmations(
     const Ledger& ledger, const std::vector<const TrackState*>& tracks);
 

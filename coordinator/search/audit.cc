@@ -111,11 +111,11 @@ void MakeExact(const Fill& integers, Order& order) {
 
 }  // namespace
 
-std::string AuditItem::Name() const {
-  const std::string at = " at " + Text(shape);
-  if (structure == nullptr) return "committed" + at;
-  return structure->name + ": " + configuration.Text() + at;
+std::string AuditItem::Kernel() const {
+  return structure == nullptr ? "committed" : structure->name + ": " + configuration.Text();
 }
+
+std::string AuditItem::Name() const { return Kernel() + " at " + Text(shape); }
 
 std::vector<Configuration> PairwiseSample(const std::vector<Configuration>& list,
                                           std::uint64_t most, std::uint64_t seed) {
@@ -185,8 +185,11 @@ Result<AuditPlan> PlanAudit(std::shared_ptr<const Operation> operation,
       }
     }
   }
-  for (AuditItem& item : plan.items) {
-    item.exact = plan.operation->exact.has_value() && SeedFor(1, item.Name()) % 2 == 1;
+  if (plan.operation->exact) {
+    for (AuditItem& item : plan.items) {
+      const auto at = std::find(shapes.begin(), shapes.end(), item.shape) - shapes.begin();
+      item.exact = (SeedFor(1, item.Kernel()) + static_cast<std::uint64_t>(at)) % 2 == 1;
+    }
   }
   for (const Structure& structure : backend->structures) {
     if (structure.source.empty()) {

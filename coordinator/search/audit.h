@@ -28,17 +28,18 @@ struct AuditRequest {
   Deadlines deadlines;                      // of each item, for a problem of no size
 };
 
-// One kernel at one shape. Of an operation that has exact integers ([check] exact), about one item
-// in two, drawn by its name, is filled with those and compared to the last bit; the others have the
-// operation's own fills and tolerance. So neither what rounding hides nor what integers hide
-// passes.
+// One kernel at one shape. Of an operation that has exact integers ([check] exact), a kernel is
+// filled with those and compared to the last bit at every second shape, from the first or the
+// second one on as its name draws; at the others it has the operation's own fills and tolerance. So
+// what a tolerance hides and what integers hide are both looked for, at about the cost of one.
 struct AuditItem {
   const Structure* structure = nullptr;  // nullptr: the committed kernel
   Configuration configuration;
   std::vector<Scalar> shape;
   bool exact = false;
 
-  std::string Name() const;  // "tiled: transpose_a=false ... at m=256 n=256 k=128"
+  std::string Kernel() const;  // "tiled: transpose_a=false ..."
+  std::string Name() const;    // "tiled: transpose_a=false ... at m=256 n=256 k=128"
 };
 
 // Configurations that are not checked at a shape, for a constraint that refuses them or for an
@@ -87,10 +88,10 @@ Result<Order> AuditOrder(const AuditPlan& plan, std::size_t item, Attempt attemp
 struct AuditResult {
   std::size_t item = 0;
   bool passed = false;
-  bool given_up = false;  // no worker could try it: neither passed nor failed
-  std::string why;        // when it did not pass
-  Outcome outcome;
-  BuildFacts build;  // of its kernel
+  bool given_up = false;           // no worker could try it: neither passed nor failed
+  std::string why;                 // when it did not pass
+  std::optional<Outcome> outcome;  // none: no worker has reported
+  BuildFacts build;                // of its kernel
   std::uint64_t elements = 0;
   double seconds = 0;  // build and check
 };

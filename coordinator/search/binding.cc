@@ -127,22 +127,22 @@ Result<const Structure*> StructureOf(const std::string& name, const Operation& o
 
 Result<Structure> SearchedStructure(const std::string& name, const Operation& operation,
                                     const Backend& backend, const std::string& place) {
-  const bool every = name.empty() || name == kEveryStructure;
-  if (backend.structures.empty() || (every && backend.structures.size() == 1)) {
-    const auto only = StructureOf("", operation, backend, place);
-    if (!only) return only.error();
-    return **only;
-  }
-  std::string names = name;
+  // A structure may be called that itself.
+  const bool every = name.empty() || (name == kEveryStructure &&
+                                      operation.FindStructure(backend.name, name) == nullptr);
+  std::string names = every ? "" : name;
   if (every) {
-    const auto has_source = [](const Structure& one) { return !one.source.empty(); };
-    const bool any = std::any_of(backend.structures.begin(), backend.structures.end(), has_source);
-    names.clear();
     for (const Structure& structure : backend.structures) {
-      if (any && !has_source(structure)) continue;
+      if (structure.source.empty()) continue;
       if (!names.empty()) names += kStructureJoint;
       names += structure.name;
     }
+  }
+  // Where none has a source they are recorded ones, and a recording is of one.
+  if (names.empty() || backend.structures.size() <= 1) {
+    const auto only = StructureOf(names, operation, backend, place);
+    if (!only) return only.error();
+    return **only;
   }
   auto structure = StructureNamed(backend, names);
   if (structure) return structure;
@@ -360,22 +360,22 @@ std::optional<std::string> WhyNotResume(const TrackSpec& opened, const TrackSpec
 }
 
 Configuration StartOfFork(const TrackState& old, const TrackSpec& wanted, const Backend& backend) {
-  Configuration start = old.incumbent;
-  std::size_t knobs = wanted.start.settings.size();
-  const auto was = StructureNamed(backend, old.spec.structure);
+  if (old.spec.operation != wanted.operation) return wanted.start;
+  const Choice choice = ChoiceIn(old.spec.structure, old.incumbent);
   const auto is = StructureNamed(backend, wanted.structure);
-  if (was && is && !(was->members.empty() && is->members.empty())) {
-    Choice choice = ChoiceOf(*was, old.incumbent);
-    const std::vector<Structure> alone = {*is};
-    const std::vector<Structure>& among = is->members.empty() ? alone : is->members;
-    const auto same = std::find_if(among.begin(), among.end(), [&](const Structure& structure) {
-      return structure.name == choice.structure;
-    });
-    if (same == among.end()) return wanted.start;
-    start = is->members.empty() ? choice.configuration : Qualified(*same, choice.configuration);
-    knobs = same->knobs.size() + (is->members.empty() ? 0 : 1);
-  }
-  return start.settings.size() == knobs ? start : wanted.start;
+  if (!is) return wanted.start;
+  const std::vector<Structure> alone = {*is};
+  const std::vector<Structure>& among = is->members.empty() ? alone : is->members;
+  const auto same = std::find_if(among.begin(), among.end(), [&](const Structure& structure) {
+    return structure.name == choice.structure;
+  });
+  if (same == among.end()) return wanted.start;
+  const std::vector<Setting>& settings = choice.configuration.settings;
+  const bool fits = std::equal(
+      settings.begin(), settings.end(), same->knobs.begin(), same->knobs.end(),
+      [](const Setting& setting, const Knob& knob) { return setting.knob == knob.name; });
+  if (!fits) return wanted.start;
+  return is->members.empty() ? choice.configuration : Qualified(*same, choice.configuration);
 }
 
 std::map<std::string, Digest> BoundFiles(const Operation& operation, const std::string& backend) {

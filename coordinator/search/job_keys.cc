@@ -93,6 +93,9 @@ Status TakeSettings(Table& table, const std::string& prefix, std::vector<StartVa
     const std::string knob = prefix + key;
     const auto* structure = std::get_if<std::shared_ptr<Table>>(&(*node)->value);
     if (structure != nullptr && prefix.empty()) {
+      if ((*structure)->Keys().empty()) {
+        return Error{table.PlaceOf(key).Text() + ": '" + knob + "' sets no knob; leave it out"};
+      }
       if (Status taken = TakeSettings(**structure, knob + ".", into); !taken) return taken;
       continue;
     }

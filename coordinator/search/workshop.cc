@@ -160,9 +160,15 @@ Result<Workshop> MakeWorkshop(const TrackSpec& spec, std::shared_ptr<const Opera
   if (!proposer) return proposer.error();
   workshop.proposer = *std::move(proposer);
   workshop.operation = std::move(operation);
-  // A template that does not render is the package's mistake: said now, not at the first proposal.
-  auto rendered = SourceDigest(workshop, spec.start);
-  if (!rendered) return rendered.error();
+  // A template that does not render is the package's mistake: said now, not at the first proposal
+  // or at a move to another structure.
+  if (auto rendered = SourceDigest(workshop, spec.start); !rendered) return rendered.error();
+  for (const Structure& member : workshop.structure->members) {
+    Configuration start = Qualified(member, member.start);
+    if (auto repaired = workshop.space->Repair(start)) start = std::move(repaired->configuration);
+    if (!workshop.space->Validate(start).empty()) continue;  // no search moves there
+    if (auto rendered = SourceDigest(workshop, start); !rendered) return rendered.error();
+  }
   return workshop;
 }
 

@@ -79,7 +79,9 @@ std::optional<std::string> RefusalNotes::Of(const Admission& refused, std::int64
     return std::nullopt;
   }
   said_ms_.emplace(about, now_ms);
-  std::string line = refused.status == 300 ? "nobody new gets in: " + refused.text
+  const bool placed = refused.text.find(folder_) != std::string::npos;
+  const std::string where = placed ? "" : " (in " + folder_ + ")";
+  std::string line = refused.status == 300 ? "nobody new gets in: " + refused.text + where
                      : refused.unknown
                          ? "key " + about + " from " + refused.address +
                                " is not allowed; if it is yours: pawl keys allow NAME " + about +

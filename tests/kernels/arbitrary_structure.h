@@ -14,7 +14,7 @@
 namespace pawl {
 
 // A space of up to four knobs of up to four values, with a constraint that may be broken, a repair
-// and a knob that may be ignored. Its start is made of the first values, valid or not.
+// and a knob that may be ignored. Its start is any of its configurations, valid or not.
 inline Structure ArbitraryStructure(const std::string& name = "arbitrary") {
   Structure structure;
   structure.name = name;
@@ -28,7 +28,7 @@ inline Structure ArbitraryStructure(const std::string& name = "arbitrary") {
     const std::int64_t values = *rc::gen::inRange<std::int64_t>(1, 5);
     for (std::int64_t value = 0; value < values; ++value) knob.values.push_back(value);
     sum += (sum.empty() ? "" : " + ") + knob.name;
-    structure.start.settings.push_back({knob.name, knob.values.front()});
+    structure.start.settings.push_back({knob.name, *rc::gen::elementOf(knob.values)});
     structure.knobs.push_back(std::move(knob));
   }
   const std::string most = std::to_string(*rc::gen::inRange(0, 10));

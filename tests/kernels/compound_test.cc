@@ -57,6 +57,17 @@ TEST_F(MatmulAsOne, HasTheKnobStructureAndTheMembersKnobsByTheirStructuresName) 
   EXPECT_EQ(both_.knobs.back().name, "structured.fixed_shape");
 }
 
+TEST_F(MatmulAsOne, TakesItsStructureFirstWhateverTheOrderOfTheWords) {
+  EXPECT_EQ(With("tiled.k_step=32 structure=tiled"), With("structure=tiled tiled.k_step=32"));
+  EXPECT_EQ(With("structured.split=2 structure=structured"),
+            With("structure=structured structured.split=2"));
+  // Naming the structure that it has already brings no start over what is set.
+  const Configuration base = With("tiled.k_step=32");
+  const auto over = ParseConfiguration("structure=tiled tiled.staging=exact", both_, base);
+  ASSERT_TRUE(over) << over.error().message;
+  EXPECT_EQ(*over->Find("tiled.k_step"), KnobValue(std::int64_t{32}));
+}
+
 TEST_F(MatmulAsOne, StartsAsTheFirstAndNamesActiveKnobsOnly) {
   EXPECT_EQ(both_.start.Text(),
             "structure=tiled tiled.transpose_a=true tiled.quad_stage=true tiled.k_step=64 "

@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/support/places.h"
+
 namespace pawl {
 namespace {
 
@@ -44,6 +46,41 @@ TEST(TrackJson, HasTheLastConfirmationOrNull) {
   EXPECT_EQ(json["confirmation"]["gain"], 0.25);
   EXPECT_EQ(json["status"], "closed");
   EXPECT_EQ(json["head"], 7);
+}
+
+// Two tracks asked for of three that were confirmed, one of them long ago: each has its own last.
+TEST(LastConfirmations, AreThoseOfTheTracksThatAreAskedFor) {
+  const test::TempFolder folder;
+  auto ledger = Ledger::Open(folder / "ledger", Ledger::Mode::kWrite);
+  ASSERT_TRUE(ledger) << ledger.error().message;
+  const auto append = [&](std::uint32_t track, std::uint32_t number) {
+    Confirmed confirmed;
+    confirmed.number = number;
+    confirmed.detail = "throttled";
+    std::vector<Event> events = {{Seq(), 0, TrackId(track), confirmed}};
+    ASSERT_TRUE((*ledger)->Append(events));
+  };
+  append(1, 1);
+  append(2, 1);
+  const Seq settled = (*ledger)->head().seq;
+  std::vector<Event> between(5000, Event{Seq(), 0, TrackId(1), TrackPaused{"as told"}});
+  ASSERT_TRUE((*ledger)->Append(between));
+  append(3, 1);
+  append(3, 2);
+  std::vector<TrackState> tracks(3);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    tracks[i].id = TrackId(i + 1);
+    tracks[i].confirmations = i < 2 ? 1 : 0;
+    tracks[i].settled = (*ledger)->head().seq;
+  }
+  tracks[1].settled = settled;  // its own last event
+  const auto found = LastConfirmations(**ledger, {&tracks[0], &tracks[1], &tracks[2]});
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(found->size(), 2U);
+  EXPECT_TRUE(found->contains(TrackId(1)));
+  EXPECT_TRUE(found->contains(TrackId(2)));
+  tracks[2].confirmations = 2;
+  EXPECT_EQ(LastConfirmations(**ledger, {&tracks[2]})->at(TrackId(3)).number, 2U);
 }
 
 TEST(ConfirmationText, SaysWhenAnotherIncumbentHasComeSince) {

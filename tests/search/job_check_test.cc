@@ -272,6 +272,11 @@ TEST(Fork, StartsFromTheIncumbentInTheWordsOfItsStructures) {
   EXPECT_EQ(StartOfFork(old, both, cuda), qualified) << "though the job starts in another";
   EXPECT_EQ(StartOfFork(old, tiled, cuda), own);
   EXPECT_EQ(StartOfFork(old, structured, cuda), structured.start);
+  Backend without = cuda;
+  std::erase_if(without.structures, [](const Structure& one) { return one.name == "structured"; });
+  EXPECT_EQ(StartOfFork(old, tiled, without), own) << "though the other one is gone";
+  old.incumbent.settings.back().knob = "tiled.renamed";
+  EXPECT_EQ(StartOfFork(old, both, cuda), both.start) << "as many knobs, and others";
   old.incumbent.settings.pop_back();
   EXPECT_EQ(StartOfFork(old, both, cuda), both.start) << "the package has other knobs now";
 }

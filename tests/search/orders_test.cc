@@ -156,6 +156,21 @@ TEST(Orders, SourceDigestNamesTheConfigurationsSource) {
   EXPECT_NE(*SourceDigest(workshop, CopyKnobs(1, 4, "plain")), *SourceDigest(workshop, spec.start));
 }
 
+TEST(Orders, ATemplateThatDoesNotRenderIsSaidAtOnceOfEveryStructure) {
+  std::map<std::string, std::string> files = fakes::TwoWayFiles();
+  std::string& whole = files["host/whole.cc"];
+  whole.replace(whole.find("// pawl: end"), 12, "// no end");
+  auto broken = LoadOperation(files, "copy");
+  if (broken) {
+    const auto workshop =
+        MakeWorkshop(fakes::TwoWaySpec(), std::make_shared<const Operation>(*std::move(broken)));
+    ASSERT_FALSE(workshop) << "strip, which it starts as, renders";
+    EXPECT_THAT(workshop.error().message, HasSubstr("whole.cc"));
+  } else {
+    EXPECT_THAT(broken.error().message, HasSubstr("whole.cc"));
+  }
+}
+
 TEST(Orders, ATrackOfSeveralStructuresBuildsEachArmAsItsStructureAloneDoes) {
   const auto operation = fakes::TwoWayOperation();
   const TrackSpec spec = fakes::TwoWaySpec();

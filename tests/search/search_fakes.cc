@@ -94,7 +94,7 @@ std::shared_ptr<const Operation> CopyOperation() {
   return operation;
 }
 
-std::shared_ptr<const Operation> TwoWayOperation() {
+std::map<std::string, std::string> TwoWayFiles() {
   std::map<std::string, std::string> files = CopyFiles();
   files["host/whole.toml"] =
       "source = \"whole.cc\"\nkernel = \"copy_whole\"\n[knobs]\ndown = [false, true]\n"
@@ -103,7 +103,11 @@ std::shared_ptr<const Operation> TwoWayOperation() {
       "// pawl: knobs\nconstexpr bool down = false;\n// pawl: end\n"
       "extern \"C\" void copy_whole(const float* x, float* y, long n) {\n"
       "  for (long i = 0; i < n; ++i) y[down ? n - 1 - i : i] = x[down ? n - 1 - i : i];\n}\n";
-  auto loaded = LoadOperation(files, "copy");
+  return files;
+}
+
+std::shared_ptr<const Operation> TwoWayOperation() {
+  auto loaded = LoadOperation(TwoWayFiles(), "copy");
   CHECK(loaded, loaded.error().message);
   return std::make_shared<const Operation>(*std::move(loaded));
 }

@@ -30,6 +30,7 @@ Configuration CopyKnobs(std::int64_t width, std::int64_t unroll, const std::stri
 
 // The same package with another structure that has a source, `whole` (one knob: down), and a track
 // of it and strip as one, strip first.
+std::map<std::string, std::string> TwoWayFiles();
 std::shared_ptr<const Operation> TwoWayOperation();
 TrackSpec TwoWaySpec();
 
