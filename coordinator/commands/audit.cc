@@ -33,6 +33,12 @@ struct AuditOptions {
   bool json = false;
 };
 
+// Null where there is none: nobody could try it, or nobody has reported.
+nlohmann::json OutcomeName(const AuditResult& result) {
+  if (result.given_up || !result.outcome) return nullptr;
+  return Name(result.outcome->kind);
+}
+
 // What an audit prints: failures as they come, progress between them, the summary.
 class Printer {
  public:
@@ -56,8 +62,7 @@ class Printer {
                              {"exact", item.exact},
                              {"passed", result.passed},
                              {"given_up", result.given_up},
-                             {"outcome", result.outcome ? nlohmann::json(Name(result.outcome->kind))
-                                                        : nlohmann::json(nullptr)},
+                             {"outcome", OutcomeName(result)},
                              {"why", result.why},
                              {"elements", result.elements},
                              {"shared_bytes", result.build.shared_bytes},
