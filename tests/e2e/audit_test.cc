@@ -22,6 +22,21 @@ Finished Audit(std::vector<std::string> arguments, const std::string& kernels = 
   return RunToEnd(arguments, 200'000);
 }
 
+// The command line of one worker's audit of a package that the tests bring.
+std::vector<std::string> AuditOnHost(const std::string& package) {
+  return {Program("pawl"),
+          "audit",
+          package,
+          "--backend",
+          "host",
+          "--shapes",
+          "n=100",
+          "--workers",
+          "1",
+          "--kernels",
+          Source("tests/data/packages")};
+}
+
 TEST(AuditCommand, ChecksEveryConfigurationOfTheListAndSaysWhatWasRefused) {
   const Finished run = Audit({"layer_norm", "--shapes", "rows=8,width=128", "--shapes",
                               "rows=1,width=100", "--sample", "3", "--json", "--workers", "2"});
@@ -159,17 +174,7 @@ TEST(AuditCommand, WhatCouldNotBeRunIsNoFaultOfAKernelAndExits3) {
   std::filesystem::permissions(folder / "c++", std::filesystem::perms::owner_all);
   const auto audit = [&](std::vector<std::string> more) {
     std::filesystem::remove(folder / "first");
-    std::vector<std::string> arguments = {Program("pawl"),
-                                          "audit",
-                                          "passes",
-                                          "--backend",
-                                          "host",
-                                          "--shapes",
-                                          "n=100",
-                                          "--workers",
-                                          "1",
-                                          "--kernels",
-                                          Source("tests/data/packages")};
+    std::vector<std::string> arguments = AuditOnHost("passes");
     arguments.insert(arguments.end(), more.begin(), more.end());
     return RunToEnd(arguments, 100'000, {"PAWL_CXX=" + (folder / "c++")});
   };
@@ -197,17 +202,7 @@ TEST(AuditCommand, TakesAwayWhatAKilledOneHasLeft) {
     }
     return count;
   };
-  const std::vector<std::string> command = {Program("pawl"),
-                                            "audit",
-                                            "planted",
-                                            "--backend",
-                                            "host",
-                                            "--shapes",
-                                            "n=100",
-                                            "--workers",
-                                            "1",
-                                            "--kernels",
-                                            Source("tests/data/packages")};
+  const std::vector<std::string> command = AuditOnHost("planted");
   const std::vector<std::string> environment = {"TMPDIR=" + folder.path()};
   Process killed(command, "", environment);
   ASSERT_TRUE(WaitFor([&] { return left() == 1; }, 60'000));
