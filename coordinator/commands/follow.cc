@@ -165,8 +165,9 @@ int Follow::Summary() {
   for (const auto& [id, entry] : service_.core().tracks()) states.push_back(&entry.track.state);
   // Also those of earlier runs.
   std::map<TrackId, Confirmed> stored = confirmed_;
-  std::erase_if(states, [&](const TrackState* state) { return stored.contains(state->id); });
-  if (const auto found = LastConfirmations(service_.ledger(), states)) {
+  std::vector<const TrackState*> earlier = states;
+  std::erase_if(earlier, [&](const TrackState* state) { return stored.contains(state->id); });
+  if (const auto found = LastConfirmations(service_.ledger(), earlier)) {
     stored.insert(found->begin(), found->end());
   } else {
     Warn(found.error().message);
