@@ -304,6 +304,23 @@ TrackClosed ReadBody(wire::TrackClosed::Reader in, const Place& at) {
   return {(at / "why").Line(in.getWhy())};
 }
 
+void WriteBody(const JobSubmitted& value, Body::Builder body) {
+  WriteSubmitted(value, body.initJobSubmitted());
+}
+
+void WriteBody(const JobMoved& value, Body::Builder body) {
+  auto out = body.initJobMoved();
+  out.setJob(AsText(value.job));
+  out.setStatus(static_cast<wire::JobStatus>(value.status));
+  out.setBy(AsText(FitLine(value.by)));
+}
+
+JobMoved ReadBody(wire::JobMoved::Reader in, const Place& at) {
+  return {(at / "job").Word(in.getJob()),
+          (at / "status").Known(in.getStatus(), JobStatus::kCancelled),
+          (at / "by").Line(in.getBy())};
+}
+
 EventBody ReadEventBody(Body::Reader in, const Place& at) {
   switch (in.which()) {
     case Body::NONE:
@@ -336,8 +353,12 @@ EventBody ReadEventBody(Body::Reader in, const Place& at) {
       return ReadBody(in.getTrackResumed(), at / "track_resumed");
     case Body::TRACK_CLOSED:
       return ReadBody(in.getTrackClosed(), at / "track_closed");
+    case Body::JOB_SUBMITTED:
+      return ReadSubmitted(in.getJobSubmitted(), at / "job_submitted");
+    case Body::JOB_MOVED:
+      return ReadBody(in.getJobMoved(), at / "job_moved");
   }
-  (at / "body").Refuse("of kind " + std::to_string(in.which()), "1 to 14");
+  (at / "body").Refuse("of kind " + std::to_string(in.which()), "1 to 16");
   return {};
 }
 

@@ -33,4 +33,7 @@ Map ReadSorted(Entries entries, const Place& at) {
 void WriteSpec(const TrackSpec& value, wire::TrackSpec::Builder out);
 TrackSpec ReadSpec(wire::TrackSpec::Reader in, const Place& at);
 
+void WriteSubmitted(const JobSubmitted& value, wire::JobSubmitted::Builder out);
+JobSubmitted ReadSubmitted(wire::JobSubmitted::Reader in, const Place& at);
+
 }  // namespace pawl::codec

@@ -235,6 +235,39 @@ void WriteMessage(const Bye& value, wire::Bye::Builder out) {
 
 Bye ReadMessage(wire::Bye::Reader in, const Place& at) { return {(at / "why").Line(in.getWhy())}; }
 
+void WriteMessage(const Ask& value, wire::Ask::Builder out) {
+  out.setVerb(static_cast<wire::AskVerb>(value.verb));
+  out.setJob(AsText(value.job));
+  out.setFile(AsText(FitLine(value.file)));
+  out.setText(AsData(value.text));
+  out.setPriority(value.priority);
+  out.setBy(AsText(FitLine(value.by)));
+  out.setJson(value.json);
+}
+
+Ask ReadMessage(wire::Ask::Reader in, const Place& at) {
+  Ask value;
+  value.verb = (at / "verb").Known(in.getVerb(), AskVerb::kWatch);
+  value.job = (at / "job").WordOrNothing(in.getJob());
+  value.file = (at / "file").Line(in.getFile());
+  value.text = (at / "text").Bytes(in.getText(), kMaxJobBytes);
+  value.priority = (at / "priority").Within(in.getPriority(), -kMaxPriority, kMaxPriority);
+  value.by = (at / "by").Line(in.getBy());
+  value.json = in.getJson();
+  return value;
+}
+
+void WriteMessage(const Answer& value, wire::Answer::Builder out) {
+  out.setCode(static_cast<wire::AnswerCode>(value.code));
+  out.setDone(value.done);
+  out.setText(AsData(value.text));
+}
+
+Answer ReadMessage(wire::Answer::Reader in, const Place& at) {
+  return {(at / "code").Known(in.getCode(), AnswerCode::kWrong), in.getDone(),
+          (at / "text").Bytes(in.getText(), kMaxAnswerBytes)};
+}
+
 // The struct of link.capnp for a message type, and how large its payload is about and may be.
 template <typename Value>
 struct Payload;
@@ -261,6 +294,8 @@ PAWL_PAYLOAD(Cancel, Cancel, "cancel", kLinkWords);
 PAWL_PAYLOAD(Drain, Drain, "drain", kLinkWords);
 PAWL_PAYLOAD(Release, Release, "release", kLinkWords);
 PAWL_PAYLOAD(Bye, Bye, "bye", kLinkWords);
+PAWL_PAYLOAD(Ask, Ask, "ask", kLinkWords);
+PAWL_PAYLOAD(Answer, Answer, "answer", kLinkWords);
 #undef PAWL_PAYLOAD
 
 template <typename Value>

@@ -247,6 +247,14 @@ std::string Place::Lines(capnp::Text::Reader text) const {
   return std::string(lines);
 }
 
+std::string Place::Bytes(capnp::Data::Reader bytes, std::size_t most) const {
+  if (bytes.size() > most) {
+    Refuse(std::to_string(bytes.size()) + " bytes", "at most " + std::to_string(most));
+    return {};
+  }
+  return std::string(reinterpret_cast<const char*>(bytes.begin()), bytes.size());
+}
+
 Digest Place::AnyDigest(capnp::Data::Reader bytes) const {
   Digest digest;
   if (bytes.size() == digest.bytes.size()) {

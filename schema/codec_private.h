@@ -94,6 +94,7 @@ class Place {
   std::string Line(capnp::Text::Reader text) const;        // UTF-8, no control characters
   std::string NotEmptyLine(capnp::Text::Reader text) const;
   std::string Lines(capnp::Text::Reader text) const;  // also '\n' and '\t'
+  std::string Bytes(capnp::Data::Reader bytes, std::size_t most) const;
   Digest AnyDigest(capnp::Data::Reader bytes) const;  // empty: zero
 
  private:

@@ -105,6 +105,14 @@ void WriteSnapshot(const Snapshot& value, wire::Snapshot::Builder out) {
   out.setEpoch(value.epoch.value);
   out.setLedger(AsText(value.ledger.value));
   WriteList(value.tracks, out.initTracks(Size(value.tracks.size())), WriteTrack);
+  if (value.jobs.empty()) return;  // the bytes of a ledger without jobs are those of ever before
+  WriteList(value.jobs, out.initJobs(Size(value.jobs.size())),
+            [](const JobState& job, wire::JobState::Builder into) {
+              WriteSubmitted(job.submitted, into.initSubmitted());
+              into.setStatus(static_cast<wire::JobStatus>(job.status));
+              into.setBy(AsText(FitLine(job.by)));
+              into.setAt(job.at.value);
+            });
 }
 
 Snapshot ReadSnapshot(wire::Snapshot::Reader in, const Place& at) {
@@ -112,6 +120,19 @@ Snapshot ReadSnapshot(wire::Snapshot::Reader in, const Place& at) {
   value.seq = Seq(in.getSeq());
   value.epoch = Epoch(in.getEpoch());
   value.ledger = LedgerId((at / "ledger").LedgerName(in.getLedger()));
+  const Place jobs = at / "jobs";
+  value.jobs = ReadList(in.getJobs(), jobs, 0, kMaxTracks,
+                        [](wire::JobState::Reader job, const Place& place) {
+                          return JobState{
+                              ReadSubmitted(job.getSubmitted(), place / "submitted"),
+                              (place / "status").Known(job.getStatus(), JobStatus::kCancelled),
+                              (place / "by").Line(job.getBy()), Seq(job.getAt())};
+                        });
+  for (std::size_t i = 1; i < value.jobs.size(); ++i) {
+    if (!(value.jobs[i - 1].submitted.job < value.jobs[i].submitted.job)) {
+      jobs[i].Refuse("'" + value.jobs[i].submitted.job + "'", "names in rising order");
+    }
+  }
   const Place tracks = at / "tracks";
   value.tracks = ReadList(in.getTracks(), tracks, 0, kMaxTracks, ReadTrack);
   for (std::size_t i = 1; i < value.tracks.size(); ++i) {
@@ -124,6 +145,7 @@ Snapshot ReadSnapshot(wire::Snapshot::Reader in, const Place& at) {
 
 std::size_t SnapshotWords(const Snapshot& value) {
   std::size_t words = 1024;
+  for (const JobState& job : value.jobs) words += 64 + job.submitted.text.size() / 8;
   for (const TrackState& track : value.tracks) words += 256 + track.tried.size();
   return words;
 }

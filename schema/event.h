@@ -212,9 +212,36 @@ struct TrackClosed {
   bool operator==(const TrackClosed&) const = default;
 };
 
+// What a person wants of a job. Whether it has come to its end is its tracks' to say.
+enum class JobStatus : std::uint8_t { kGoing = 0, kPaused = 1, kCancelled = 2 };
+std::string_view Name(JobStatus status);  // "going", "paused", "cancelled"
+
+// A job was given to a coordinator. One of the same name again takes the place of what the name stood for, and
+// goes. Of track 0.
+struct JobSubmitted {
+  std::string job;    // its name: letters, digits, '_' and '-'
+  std::string file;   // where the one who gave it has it, for messages and what paths in it are relative to
+  std::string text;   // of the file; at most kMaxJobBytes
+  std::int32_t priority = 0;  // the higher goes first
+  std::string by;     // who gave it: "user@host"
+
+  bool operator==(const JobSubmitted&) const = default;
+};
+inline constexpr std::size_t kMaxJobBytes = 64 << 10;
+
+// A job was paused, resumed or cancelled. Of track 0.
+struct JobMoved {
+  std::string job;
+  JobStatus status = JobStatus::kGoing;
+  std::string by;
+
+  bool operator==(const JobMoved&) const = default;
+};
+
 using EventBody =
     std::variant<LedgerCreated, EpochStarted, TailTorn, TrackOpened, Proposed, Granted, AttemptLost,
-                 Measured, ReportConflict, Decided, Confirmed, TrackPaused, TrackResumed, TrackClosed>;
+                 Measured, ReportConflict, Decided, Confirmed, TrackPaused, TrackResumed, TrackClosed,
+                 JobSubmitted, JobMoved>;
 
 struct Event {
   Seq seq;                // 0 until appended

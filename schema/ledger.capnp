@@ -221,6 +221,26 @@ struct TrackClosed {
   why @0 :Text;
 }
 
+enum JobStatus {
+  going @0;
+  paused @1;
+  cancelled @2;
+}
+
+struct JobSubmitted {
+  job @0 :Text;
+  file @1 :Text;
+  text @2 :Data;
+  priority @3 :Int32;
+  by @4 :Text;
+}
+
+struct JobMoved {
+  job @0 :Text;
+  status @1 :JobStatus;
+  by @2 :Text;
+}
+
 struct Event {
   seq @0 :UInt64;
   unixMs @1 :Int64;
@@ -241,6 +261,8 @@ struct Event {
     trackPaused @15 :TrackPaused;
     trackResumed @16 :TrackResumed;
     trackClosed @17 :TrackClosed;
+    jobSubmitted @18 :JobSubmitted;
+    jobMoved @19 :JobMoved;
   }
 }
 
@@ -282,9 +304,17 @@ struct TrackState {
   settled @19 :UInt64;
 }
 
+struct JobState {
+  submitted @0 :JobSubmitted;
+  status @1 :JobStatus;
+  by @2 :Text;
+  at @3 :UInt64;
+}
+
 struct Snapshot {
   seq @0 :UInt64;
   epoch @1 :UInt32;
   ledger @2 :Text;
   tracks @3 :List(TrackState);  # by id
+  jobs @4 :List(JobState);      # by name
 }

@@ -121,3 +121,34 @@ struct Release {
 struct Bye {
   why @0 :Text;
 }
+
+enum AskVerb {
+  submit @0;
+  pause @1;
+  resume @2;
+  cancel @3;
+  status @4;
+  watch @5;
+}
+
+struct Ask {
+  verb @0 :AskVerb;
+  job @1 :Text;
+  file @2 :Text;
+  text @3 :Data;
+  priority @4 :Int32;
+  by @5 :Text;
+  json @6 :Bool;
+}
+
+struct Answer {
+  code @0 :AnswerCode;
+  done @1 :Bool;
+  text @2 :Data;
+}
+
+enum AnswerCode {
+  ok @0;
+  refused @1;
+  wrong @2;
+}

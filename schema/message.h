@@ -6,6 +6,8 @@
 // A conversation: HELLO -> WELCOME | REFUSE; READY -> GRANT (and PREPARE hints); BEAT <-> BEAT_ACK
 // while it works; REPORT -> ACK | REJECT; CANCEL and DRAIN from the coordinator; RELEASE and BYE
 // from the worker.
+//
+// A person's program says ASK, and hears ANSWERs until one is the last.
 
 #include <cstdint>
 #include <string>
@@ -20,7 +22,7 @@
 namespace pawl {
 
 inline constexpr std::uint8_t kProtocolMajor = 1;
-inline constexpr std::uint8_t kProtocolMinor = 0;
+inline constexpr std::uint8_t kProtocolMinor = 1;
 
 // The newest event a peer has seen acknowledged: a witness against a ledger that was rolled back.
 struct LedgerHead {
@@ -177,8 +179,50 @@ struct Bye {
   bool operator==(const Bye&) const = default;
 };
 
+// IF YOU ADD A VALUE: append, and add it to Name().
+enum class AskVerb : std::uint8_t {
+  kSubmit = 0,  // `text`, of `file`, at `priority`
+  kPause = 1,   // `job`: what is under way is finished, nothing new is begun
+  kResume = 2,
+  kCancel = 3,  // likewise, and what is under way is taken back
+  kStatus = 4,  // of `job`, or of all: the jobs and the workers that are there
+  kWatch = 5,   // what happens from now on, of `job` or of all, until it leaves
+};
+std::string_view Name(AskVerb verb);  // "submit", ...
+
+// What a person asks of a coordinator that runs.
+struct Ask {
+  AskVerb verb = AskVerb::kStatus;
+  std::string job;   // its name; empty: all (kSubmit: what the file says)
+  std::string file;  // kSubmit: for messages
+  std::string text;  // kSubmit: the job file
+  std::int32_t priority = 0;
+  std::string by;    // who asks: "user@host"
+  bool json = false;  // how to answer: one JSON object a line, or for people
+
+  bool operator==(const Ask&) const = default;
+};
+inline constexpr std::int32_t kMaxPriority = 1'000;  // and at least -kMaxPriority
+
+// IF YOU ADD A VALUE: append, and add it to Name().
+enum class AnswerCode : std::uint8_t {
+  kOk = 0,
+  kRefused = 1,  // what was asked is wrong
+  kWrong = 2,    // it could not be done now
+};
+std::string_view Name(AnswerCode code);
+
+struct Answer {
+  AnswerCode code = AnswerCode::kOk;
+  bool done = true;  // no more will come
+  std::string text;  // whole lines; at most kMaxAnswerBytes
+
+  bool operator==(const Answer&) const = default;
+};
+inline constexpr std::size_t kMaxAnswerBytes = 64 << 10;
+
 using Message = std::variant<Hello, Welcome, Refuse, Ready, Grant, Prepare, Beat, BeatAck,
-                             ReportMessage, Ack, RejectMessage, Cancel, Drain, Release, Bye>;
+                             ReportMessage, Ack, RejectMessage, Cancel, Drain, Release, Bye, Ask, Answer>;
 
 std::string_view Name(const Message& message);  // "HELLO", ...
 

@@ -167,6 +167,48 @@ std::string_view Name(TrackStatus status) {
   CHECK(false, static_cast<int>(status));
 }
 
+std::string_view Name(JobStatus status) {
+  switch (status) {
+    case JobStatus::kGoing:
+      return "going";
+    case JobStatus::kPaused:
+      return "paused";
+    case JobStatus::kCancelled:
+      return "cancelled";
+  }
+  CHECK(false, static_cast<int>(status));
+}
+
+std::string_view Name(AskVerb verb) {
+  switch (verb) {
+    case AskVerb::kSubmit:
+      return "submit";
+    case AskVerb::kPause:
+      return "pause";
+    case AskVerb::kResume:
+      return "resume";
+    case AskVerb::kCancel:
+      return "cancel";
+    case AskVerb::kStatus:
+      return "status";
+    case AskVerb::kWatch:
+      return "watch";
+  }
+  CHECK(false, static_cast<int>(verb));
+}
+
+std::string_view Name(AnswerCode code) {
+  switch (code) {
+    case AnswerCode::kOk:
+      return "ok";
+    case AnswerCode::kRefused:
+      return "refused";
+    case AnswerCode::kWrong:
+      return "wrong";
+  }
+  CHECK(false, static_cast<int>(code));
+}
+
 std::string_view Name(RefuseCode code) {
   switch (code) {
     case RefuseCode::kVersion:
@@ -198,7 +240,8 @@ std::string_view Name(RejectCode code) {
 std::string_view Name(const Message& message) {
   static constexpr std::string_view kNames[] = {
       "HELLO",  "WELCOME", "REFUSE", "READY",  "GRANT", "PREPARE", "BEAT", "BEAT_ACK",
-      "REPORT", "ACK",     "REJECT", "CANCEL", "DRAIN", "RELEASE", "BYE"};
+      "REPORT", "ACK",     "REJECT", "CANCEL", "DRAIN", "RELEASE", "BYE",  "ASK",
+      "ANSWER"};
   static_assert(std::size(kNames) == std::variant_size_v<Message>);
   return kNames[message.index()];
 }

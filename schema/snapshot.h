@@ -50,11 +50,22 @@ struct TrackState {
   bool operator==(const TrackState&) const = default;
 };
 
+// A job as it was last submitted, and where it was moved to since; the fold is coordinator/search/job_board.h.
+struct JobState {
+  JobSubmitted submitted;
+  JobStatus status = JobStatus::kGoing;
+  std::string by;  // who moved it last; who submitted it, where nobody did
+  Seq at;          // the event that says so
+
+  bool operator==(const JobState&) const = default;
+};
+
 struct Snapshot {
   Seq seq;        // taken after this event
   Epoch epoch;
   LedgerId ledger;
   std::vector<TrackState> tracks;  // by id
+  std::vector<JobState> jobs;      // by name
 
   bool operator==(const Snapshot&) const = default;
 };

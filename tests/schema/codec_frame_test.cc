@@ -21,7 +21,7 @@ TEST(Frame, BeginsWithMagicVersionTypeAndLength) {
   const std::string frame = Frame();
   const std::string envelope = frame.substr(0, kEnvelopeBytes);
   const auto length = static_cast<char>(frame.size() - kEnvelopeBytes);
-  EXPECT_EQ(envelope, std::string("PAWL\1\0\2\0", 8) + std::string({length, 0, 0, 0}));
+  EXPECT_EQ(envelope, std::string("PAWL\1\1\2\0", 8) + std::string({length, 0, 0, 0}));
 }
 
 TEST(Frame, OfAnotherMajorIsRefusedUnparsedByName) {
@@ -30,7 +30,7 @@ TEST(Frame, OfAnotherMajorIsRefusedUnparsedByName) {
   frame[5] = 3;
   EXPECT_EQ(
       ErrorOf(frame),
-      "frame of protocol version 9.3, this is 1.0: use coordinator and worker of one release");
+      "frame of protocol version 9.3, this is 1.1: use coordinator and worker of one release");
   EXPECT_EQ(PeekVersion(frame), (FrameVersion{9, 3}));
   frame.resize(6);
   EXPECT_NE(ErrorOf(frame).find("version 9.3"), std::string::npos);
@@ -52,7 +52,7 @@ TEST(Frame, OfAnotherProgramIsNotOurs) {
 }
 
 TEST(Frame, OfAnUnknownTypeIsRefused) {
-  for (const int type : {0, 16, 255}) {
+  for (const int type : {0, 18, 255}) {
     std::string frame = Frame();
     frame[6] = static_cast<char>(type);
     EXPECT_NE(ErrorOf(frame).find("unknown type " + std::to_string(type)), std::string::npos);
@@ -60,7 +60,7 @@ TEST(Frame, OfAnUnknownTypeIsRefused) {
   std::string frame = Frame();
   frame[7] = 1;
   EXPECT_EQ(ErrorOf(frame),
-            "frame of unknown type 2/1, 1 to 15 known to protocol 1.0 (the frame says 1.0)");
+            "frame of unknown type 2/1, 1 to 17 known to protocol 1.1 (the frame says 1.1)");
 }
 
 TEST(Frame, CutOrExtendedAnywhereIsRefused) {

@@ -427,7 +427,7 @@ TEST(EncodeEventDeathTest, RefusesToWriteWhatCouldNotBeRead) {
 
 TEST(DecodeEvent, RefusesARecordOfZeros) {
   EXPECT_EQ(ErrorOf(DecodeEvent(std::string(64, '\0'))),
-            "event.body is of kind 0; allowed: 1 to 14");
+            "event.body is of kind 0; allowed: 1 to 16");
   EXPECT_EQ(ErrorOf(DecodeEvent("")),
             "event: damaged payload: 0 bytes, a positive multiple of 8 wanted");
 }

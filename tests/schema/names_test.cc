@@ -55,7 +55,8 @@ TEST(Names, OfMessagesAreTheProtocols) {
   for (const auto& [name, message] : test::SampleMessages()) names.emplace_back(Name(message));
   EXPECT_EQ(names, (std::vector<std::string>{"HELLO", "WELCOME", "REFUSE", "READY", "GRANT",
                                              "PREPARE", "BEAT", "BEAT_ACK", "REPORT", "ACK",
-                                             "REJECT", "CANCEL", "DRAIN", "RELEASE", "BYE"}));
+                                             "REJECT", "CANCEL", "DRAIN", "RELEASE", "BYE",
+                                             "ASK", "ANSWER"}));
 }
 
 TEST(Reason, BelongsToOneVerdict) {

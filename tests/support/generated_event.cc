@@ -109,6 +109,13 @@ rc::Gen<Confirmed> AnyConfirmed() {
   });
 }
 
+rc::Gen<JobSubmitted> AnySubmitted() {
+  return exec([] {
+    return JobSubmitted{*AnyWord(), *AnyLine(), *AnyLine(), *Within<std::int32_t>(-1'000, 1'000),
+                        *AnyLine()};
+  });
+}
+
 rc::Gen<EventBody> AnyBody() {
   return exec([]() -> EventBody {
     switch (*Within<std::size_t>(0, std::variant_size_v<EventBody> - 1)) {
@@ -140,8 +147,12 @@ rc::Gen<EventBody> AnyBody() {
         return TrackPaused{*AnyLine()};
       case 12:
         return TrackResumed{*AnyBudget()};
-      default:
+      case 13:
         return TrackClosed{*AnyLine()};
+      case 14:
+        return *AnySubmitted();
+      default:
+        return JobMoved{*AnyWord(), *UpTo(JobStatus::kCancelled), *AnyLine()};
     }
   });
 }
@@ -233,6 +244,13 @@ rc::Gen<Snapshot> AnySnapshot() {
     snapshot.epoch = Epoch(*AnyInteger<std::uint32_t>());
     snapshot.ledger = LedgerId(*HexId());
     snapshot.tracks = *ListOf<TrackState>(AnyTrack(), 0, 3);
+    std::map<std::string, JobState> jobs;
+    for (std::size_t left = *Within<std::size_t>(0, 2); left > 0; --left) {
+      JobState job{*AnySubmitted(), *UpTo(JobStatus::kCancelled), *AnyLine(),
+                   Seq(*AnyInteger<std::uint64_t>())};
+      jobs[job.submitted.job] = job;
+    }
+    for (auto& [name, job] : jobs) snapshot.jobs.push_back(job);
     std::uint32_t id = 0;
     for (TrackState& track : snapshot.tracks)
       track.id = TrackId(id += *Within<std::uint32_t>(1, 9));

@@ -113,6 +113,12 @@ rc::Gen<Message> AnyMessageOfType(std::size_t index) {
         return Release{*AnyKey(), *AnyLine()};
       case 14:
         return Bye{*AnyLine()};
+      case 15:
+        return Ask{*UpTo(AskVerb::kWatch), *arbitrary<bool>() ? *AnyWord() : "", *AnyLine(),
+                   *AnyLine(), *Within<std::int32_t>(-kMaxPriority, kMaxPriority), *AnyLine(),
+                   *arbitrary<bool>()};
+      case 16:
+        return Answer{*UpTo(AnswerCode::kWrong), *arbitrary<bool>(), *AnyLine()};
       default:
         break;
     }

@@ -272,7 +272,10 @@ std::vector<NamedMessage> SampleMessages() {
           {"cancel", Cancel{SampleKey()}},
           {"drain", Drain{}},
           {"release", Release{SampleKey(), "preempted"}},
-          {"bye", Bye{"drained"}}};
+          {"bye", Bye{"drained"}},
+          {"ask", Ask{AskVerb::kSubmit, "matmul", "jobs/matmul.toml", "name = \"matmul\"\n", -3,
+                      "ann@boss", true}},
+          {"answer", Answer{AnswerCode::kRefused, false, "a line\nand another\n"}}};
 }
 
 std::vector<NamedEvent> SampleEvents() {
@@ -343,7 +346,10 @@ std::vector<NamedEvent> SampleEvents() {
       {"confirmed", confirmed},
       {"track_paused", TrackPaused{"unstable: ten voids in a row"}},
       {"track_resumed", TrackResumed{{30, 7.5, 12}}},
-      {"track_closed", TrackClosed{"8 rejections in a row"}}};
+      {"track_closed", TrackClosed{"8 rejections in a row"}},
+      {"job_submitted",
+       JobSubmitted{"matmul", "jobs/matmul.toml", "name = \"matmul\"\n", 7, "ann@boss"}},
+      {"job_moved", JobMoved{"matmul", JobStatus::kPaused, "ann@boss"}}};
   std::vector<NamedEvent> events;
   for (const auto& [name, body] : bodies) {
     const std::uint64_t number = events.size() + 1;
