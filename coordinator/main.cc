@@ -32,6 +32,12 @@ int main(int argc, char** argv) {
   pawl::AddCapture(app, code);
   pawl::AddBench(app, code);
   pawl::AddKeys(app, code);
+  pawl::AddServe(app, code);
+  pawl::AddSubmit(app, code);
+  pawl::AddPause(app, code);
+  pawl::AddResume(app, code);
+  pawl::AddCancel(app, code);
+  pawl::AddWatch(app, code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

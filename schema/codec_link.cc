@@ -257,15 +257,15 @@ Ask ReadMessage(wire::Ask::Reader in, const Place& at) {
   return value;
 }
 
-void WriteMessage(const Answer& value, wire::Answer::Builder out) {
-  out.setCode(static_cast<wire::AnswerCode>(value.code));
+void WriteMessage(const Reply& value, wire::Reply::Builder out) {
+  out.setCode(static_cast<wire::ReplyCode>(value.code));
   out.setDone(value.done);
   out.setText(AsData(value.text));
 }
 
-Answer ReadMessage(wire::Answer::Reader in, const Place& at) {
-  return {(at / "code").Known(in.getCode(), AnswerCode::kWrong), in.getDone(),
-          (at / "text").Bytes(in.getText(), kMaxAnswerBytes)};
+Reply ReadMessage(wire::Reply::Reader in, const Place& at) {
+  return {(at / "code").Known(in.getCode(), ReplyCode::kWrong), in.getDone(),
+          (at / "text").Bytes(in.getText(), kMaxReplyBytes)};
 }
 
 // The struct of link.capnp for a message type, and how large its payload is about and may be.
@@ -295,7 +295,7 @@ PAWL_PAYLOAD(Drain, Drain, "drain", kLinkWords);
 PAWL_PAYLOAD(Release, Release, "release", kLinkWords);
 PAWL_PAYLOAD(Bye, Bye, "bye", kLinkWords);
 PAWL_PAYLOAD(Ask, Ask, "ask", kLinkWords);
-PAWL_PAYLOAD(Answer, Answer, "answer", kLinkWords);
+PAWL_PAYLOAD(Reply, Reply, "reply", kLinkWords);
 #undef PAWL_PAYLOAD
 
 template <typename Value>

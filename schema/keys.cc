@@ -10,6 +10,7 @@ namespace pawl {
 namespace {
 
 constexpr std::size_t kMostNameBytes = 64;
+constexpr std::string_view kOperator = "operator";
 constexpr std::string_view kSpace = " \t\r";
 
 std::string HexOf(const KeyBytes& bytes) {
@@ -143,19 +144,28 @@ const AllowedKey* AllowList::Find(const PublicKey& key) const {
   return found == keys.end() ? nullptr : &*found;
 }
 
+bool AllowList::Operates(std::string_view host) const {
+  return std::any_of(keys.begin(), keys.end(), [&](const AllowedKey& allowed) {
+    return allowed.host == host && allowed.operates;
+  });
+}
+
 Result<AllowList> ParseAllowList(std::string_view text, const std::string& file) {
   AllowList list;
   const Status read = ForEachLine(
       text, file, [&](std::string_view, const std::vector<std::string_view>& words) -> Status {
         if (words.empty()) return {};
-        if (words.size() != 2) return Error{"a line \"NAME KEY\" is wanted"};
+        const bool operates = words.size() == 3 && words[2] == kOperator;
+        if (words.size() != 2 && !operates) {
+          return Error{"a line \"NAME KEY\" or \"NAME KEY operator\" is wanted"};
+        }
         if (Status named = CheckHostName(words[0]); !named) return named;
         auto key = PublicKey::FromHex(words[1]);
         if (!key) return key.error();
         if (const AllowedKey* before = list.Find(*key)) {
           return Error{"the key is there already, as " + before->host + "'s"};
         }
-        list.keys.push_back({std::string(words[0]), *key});
+        list.keys.push_back({std::string(words[0]), *key, operates});
         return {};
       });
   if (!read) return read.error();
@@ -173,7 +183,9 @@ Result<std::string> WithAllowedKey(std::string_view text, const std::string& fil
   }
   std::string all(text);
   if (!all.empty() && all.back() != '\n') all += '\n';
-  return all + added.host + " " + added.key.Hex() + "\n";
+  all += added.host + " " + added.key.Hex();
+  if (added.operates) all += " " + std::string(kOperator);
+  return all + "\n";
 }
 
 Result<std::string> WithoutHost(std::string_view text, const std::string& file,

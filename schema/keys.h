@@ -56,6 +56,7 @@ Status CheckHostName(std::string_view name);
 struct AllowedKey {
   std::string host;
   PublicKey key;
+  bool operates = false;  // its host's people may also give jobs and move them
 
   bool operator==(const AllowedKey&) const = default;
 };
@@ -69,9 +70,10 @@ struct AllowList {
 
   bool operator==(const AllowList&) const = default;
   const AllowedKey* Find(const PublicKey& key) const;  // null: not allowed
+  bool Operates(std::string_view host) const;          // by one of its keys
 };
 
-// One "NAME KEY" a line, beside empty lines and comments. Errors begin with `file`:LINE: one bad
+// One "NAME KEY" a line, or "NAME KEY operator", beside empty lines and comments. Errors begin with `file`:LINE: one bad
 // line and nobody is let in, since who meant to take a key out may have mistyped just that.
 Result<AllowList> ParseAllowList(std::string_view text, const std::string& file);
 

@@ -141,13 +141,13 @@ struct Ask {
   json @6 :Bool;
 }
 
-struct Answer {
-  code @0 :AnswerCode;
+struct Reply {
+  code @0 :ReplyCode;
   done @1 :Bool;
   text @2 :Data;
 }
 
-enum AnswerCode {
+enum ReplyCode {
   ok @0;
   refused @1;
   wrong @2;

@@ -7,7 +7,7 @@
 // while it works; REPORT -> ACK | REJECT; CANCEL and DRAIN from the coordinator; RELEASE and BYE
 // from the worker.
 //
-// A person's program says ASK, and hears ANSWERs until one is the last.
+// A person's program says ASK, and hears REPLYs until one is the last.
 
 #include <cstdint>
 #include <string>
@@ -205,24 +205,24 @@ struct Ask {
 inline constexpr std::int32_t kMaxPriority = 1'000;  // and at least -kMaxPriority
 
 // IF YOU ADD A VALUE: append, and add it to Name().
-enum class AnswerCode : std::uint8_t {
+enum class ReplyCode : std::uint8_t {
   kOk = 0,
   kRefused = 1,  // what was asked is wrong
   kWrong = 2,    // it could not be done now
 };
-std::string_view Name(AnswerCode code);
+std::string_view Name(ReplyCode code);
 
-struct Answer {
-  AnswerCode code = AnswerCode::kOk;
+struct Reply {
+  ReplyCode code = ReplyCode::kOk;
   bool done = true;  // no more will come
-  std::string text;  // whole lines; at most kMaxAnswerBytes
+  std::string text;  // whole lines; at most kMaxReplyBytes
 
-  bool operator==(const Answer&) const = default;
+  bool operator==(const Reply&) const = default;
 };
-inline constexpr std::size_t kMaxAnswerBytes = 64 << 10;
+inline constexpr std::size_t kMaxReplyBytes = 64 << 10;
 
 using Message = std::variant<Hello, Welcome, Refuse, Ready, Grant, Prepare, Beat, BeatAck,
-                             ReportMessage, Ack, RejectMessage, Cancel, Drain, Release, Bye, Ask, Answer>;
+                             ReportMessage, Ack, RejectMessage, Cancel, Drain, Release, Bye, Ask, Reply>;
 
 std::string_view Name(const Message& message);  // "HELLO", ...
 

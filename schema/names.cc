@@ -197,13 +197,13 @@ std::string_view Name(AskVerb verb) {
   CHECK(false, static_cast<int>(verb));
 }
 
-std::string_view Name(AnswerCode code) {
+std::string_view Name(ReplyCode code) {
   switch (code) {
-    case AnswerCode::kOk:
+    case ReplyCode::kOk:
       return "ok";
-    case AnswerCode::kRefused:
+    case ReplyCode::kRefused:
       return "refused";
-    case AnswerCode::kWrong:
+    case ReplyCode::kWrong:
       return "wrong";
   }
   CHECK(false, static_cast<int>(code));
@@ -241,7 +241,7 @@ std::string_view Name(const Message& message) {
   static constexpr std::string_view kNames[] = {
       "HELLO",  "WELCOME", "REFUSE", "READY",  "GRANT", "PREPARE", "BEAT", "BEAT_ACK",
       "REPORT", "ACK",     "REJECT", "CANCEL", "DRAIN", "RELEASE", "BYE",  "ASK",
-      "ANSWER"};
+      "REPLY"};
   static_assert(std::size(kNames) == std::variant_size_v<Message>);
   return kNames[message.index()];
 }

@@ -93,8 +93,9 @@ void Agent::State::OnLink(const Result<Message>& message) {
         using Body = std::decay_t<decltype(body)>;
         if constexpr (std::is_same_v<Body, Hello> || std::is_same_v<Body, Ready> ||
                       std::is_same_v<Body, Beat> || std::is_same_v<Body, ReportMessage> ||
-                      std::is_same_v<Body, pawl::Release> || std::is_same_v<Body, Bye>) {
-          spdlog::warn("event=dropped_message why=\"{} is a worker's to say\"",
+                      std::is_same_v<Body, pawl::Release> || std::is_same_v<Body, Bye> ||
+                      std::is_same_v<Body, Ask> || std::is_same_v<Body, Reply>) {
+          spdlog::warn("event=dropped_message why=\"{} is not for a worker\"",
                        Name(Message(body)));
         } else {
           OnMessage(body);

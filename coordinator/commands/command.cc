@@ -128,7 +128,7 @@ Result<OpenedLedger> ReadLedger(const std::string& given) {
   if (!ledger) return ledger.error();
   auto folded = FoldLedger(**ledger);
   if (!folded) return folded.error();
-  return OpenedLedger{*std::move(ledger), std::move(folded->tracks)};
+  return OpenedLedger{*std::move(ledger), std::move(folded->tracks), std::move(folded->board)};
 }
 
 Result<TrackId> FindTrack(const std::map<TrackId, Track>& tracks, const std::string& given) {

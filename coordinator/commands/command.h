@@ -58,6 +58,7 @@ Result<std::string> FindLedger(const std::string& given);
 struct OpenedLedger {
   std::unique_ptr<Ledger> ledger;
   std::map<TrackId, Track> tracks;
+  JobBoard board;
 };
 Result<OpenedLedger> ReadLedger(const std::string& given);
 
@@ -84,5 +85,11 @@ void AddMeasure(CLI::App& app, int& code);
 void AddCapture(CLI::App& app, int& code);
 void AddBench(CLI::App& app, int& code);
 void AddKeys(CLI::App& app, int& code);
+void AddServe(CLI::App& app, int& code);
+void AddSubmit(CLI::App& app, int& code);
+void AddPause(CLI::App& app, int& code);
+void AddResume(CLI::App& app, int& code);
+void AddCancel(CLI::App& app, int& code);
+void AddWatch(CLI::App& app, int& code);
 
 }  // namespace pawl

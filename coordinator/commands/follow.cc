@@ -103,10 +103,12 @@ void Follow::OnEvent(const Event& event) {
       }
     }
     PrintRow(record);
+    if (on_generation) on_generation(record);
   } else if (const auto* confirmed = std::get_if<Confirmed>(&event.body)) {
     confirmed_[event.track] = *confirmed;
     if (last_confirmed_ != nullptr) *last_confirmed_ = *confirmed;
     printed_.insert(event.track);
+    if (on_confirmed) on_confirmed(event.track, *confirmed);
     if (json_) {
       nlohmann::json json = ConfirmationJson(*confirmed);
       json["track"] = event.track.value;

@@ -3,6 +3,7 @@
 // summary at the end; or one JSON object a line.
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -19,6 +20,10 @@ class Follow {
   // Hooks itself into the service's on_event and on_note; must outlive its turns.
   // `confirmed`, where given, receives the last confirmation.
   Follow(Service& service, bool json, Confirmed* confirmed = nullptr);
+
+  // What was printed, for others who want to know.
+  std::function<void(const GenerationRecord&)> on_generation;
+  std::function<void(TrackId, const Confirmed&)> on_confirmed;
 
   void Progress();  // redraws the progress line, a few times a second
   void Finish();    // clears it

@@ -18,6 +18,7 @@ struct KeysOptions {
   std::string folder = DefaultKeyFolder();
   std::string host;
   std::string key;
+  bool operates = false;
   bool json = false;
 };
 
@@ -54,13 +55,18 @@ int Allow(const KeysOptions& options) {
   auto key = PublicKeyOrFile(options.key);
   if (!key) return Fail(key.error().message, kExitUsage);
   const Status changed = ChangeAllowList(options.folder, [&](std::string_view text) {
-    return WithAllowedKey(text, AllowFileIn(options.folder), {options.host, *key});
+    return WithAllowedKey(text, AllowFileIn(options.folder),
+                          {options.host, *key, options.operates});
   });
   if (!changed) return Fail(changed.error().message);
   if (options.json) {
-    PrintJson({{"host", options.host}, {"public_key", key->Hex()}, {"allowed", true}});
+    PrintJson({{"host", options.host},
+               {"public_key", key->Hex()},
+               {"allowed", true},
+               {"operator", options.operates}});
   } else {
-    std::printf("%s may come with key %s\n", options.host.c_str(), key->Hex().c_str());
+    std::printf("%s may come with key %s%s\n", options.host.c_str(), key->Hex().c_str(),
+                options.operates ? ", and give jobs" : "");
   }
   return kExitDone;
 }
@@ -96,9 +102,13 @@ int List(const KeysOptions& options) {
   }
   for (const AllowedKey& allowed : list->keys) {
     if (options.json) {
-      PrintJson({{"host", allowed.host}, {"public_key", allowed.key.Hex()}, {"allowed", true}});
+      PrintJson({{"host", allowed.host},
+                 {"public_key", allowed.key.Hex()},
+                 {"allowed", true},
+                 {"operator", allowed.operates}});
     } else {
-      std::printf("allowed    %s  %s\n", allowed.key.Hex().c_str(), allowed.host.c_str());
+      std::printf("allowed    %s  %s%s\n", allowed.key.Hex().c_str(), allowed.host.c_str(),
+                  allowed.operates ? "  operator" : "");
     }
   }
   return kExitDone;
@@ -129,6 +139,7 @@ void AddKeys(CLI::App& app, int& code) {
   allow->add_option("PUBLIC_KEY", options->key, "its key, or its public.key")
       ->required()
       ->check(NotEmpty());
+  allow->add_flag("--operator", options->operates, "its people may also give jobs and move them");
   add_host(add("revoke", "takes all keys of a host off the list", Revoke));
   add("list", "this host's key, and those that are allowed", List);
 }

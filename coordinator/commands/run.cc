@@ -1,15 +1,13 @@
 // pawl run JOB: searches every track of a job to its budget, then confirms what it found.
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <climits>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "coordinator/commands/command.h"
 #include "coordinator/commands/follow.h"
 #include "coordinator/commands/pick_devices.h"
+#include "coordinator/commands/reachable.h"
 #include "coordinator/search/job_check.h"
 #include "coordinator/service/session.h"
 #include "schema/endpoint.h"
@@ -89,16 +87,6 @@ int WarnOfUnsearched(const Job& job, const Core& core) {
          "' was not searched: no device that it could use was there");
   }
   return unsearched;
-}
-
-// As another host would name it: who listens on every address is called by name.
-std::string Reachable(const std::string& endpoint) {
-  const std::size_t colon = endpoint.rfind(':');
-  const std::string host = endpoint.substr(0, colon);
-  char name[HOST_NAME_MAX + 1] = "";
-  if (host != "tcp://0.0.0.0" && host != "tcp://[::]") return endpoint;
-  if (::gethostname(name, sizeof name - 1) != 0) return endpoint;
-  return "tcp://" + std::string(name) + endpoint.substr(colon);
 }
 
 int Run(const RunOptions& options) {

@@ -33,7 +33,7 @@ bool Core::State::Done() const {
       return entry.second.lease && entry.second.lease->connected;
     });
   }
-  if (tracks.empty()) return false;
+  if (tracks.empty() || options.stay) return false;
   return std::all_of(tracks.begin(), tracks.end(), [this](const auto& entry) {
     const Track& track = entry.second.track;
     if (track.confirmation || work.at(entry.first).confirm_asked) return false;
@@ -237,6 +237,10 @@ void Core::OnStall(std::int64_t stalled_ms) {
 std::optional<std::string> Core::WhyLedgerBehind(const LedgerHead& seen_head) const {
   return state_->WhyLedgerBehind(seen_head);
 }
+
+void Core::SetBoard(JobBoard board) { state_->board = std::move(board); }
+
+const JobBoard& Core::board() const { return state_->board; }
 
 bool Core::Done() const { return state_->Done(); }
 

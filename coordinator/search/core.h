@@ -22,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "coordinator/search/job_board.h"
 #include "coordinator/search/orders.h"
 #include "coordinator/search/track.h"
 #include "schema/event.h"
@@ -61,12 +62,33 @@ struct CoreOptions {
   // is finished first)
   bool search = true;
   std::uint32_t max_lost = 8;  // attempts lost before the generation is void (worker lost)
+  // A daemon: there may be jobs to come, so that workers without a track are welcome, and it is
+  // done only once it was drained. The job board is obeyed.
+  bool stay = false;
 };
 
 // A track as core holds it. `requests` decides which workers may serve it.
 struct CoreTrack {
   Track track;
   Workshop workshop;
+};
+
+// What a job asks for beside its tracks' devices.
+struct JobTerms {
+  std::vector<std::string> hosts;  // measured on these only; empty: on any
+  std::uint32_t min_workers = 1;   // that can serve it are there before it begins
+
+  bool operator==(const JobTerms&) const = default;
+};
+
+// A connected worker, for people.
+struct WorkerView {
+  WorkerId id;
+  std::string host;
+  DeviceFacts device;
+  std::set<TrackId> serves;  // tracks that it can measure for
+  std::set<TrackId> holds;   // tracks whose order it has
+  std::int64_t heard_ms = 0;
 };
 
 class Core {
@@ -77,8 +99,8 @@ class Core {
   // for until their leases end, counted from `now_ms`.
   void AddTrack(CoreTrack track, std::int64_t now_ms);
   // Looks a report of an attempt up that is no longer open: its digest if one was taken, zero if it
-  // was granted and never reported, nullopt if it was never granted. Reads the ledger's `seen`; where
-  // that cannot be read the report is to be sent again.
+  // was granted and never reported, nullopt if it was never granted. Reads the ledger's `seen`;
+  // where that cannot be read the report is to be sent again.
   using SeenLookup =
       std::function<Result<std::optional<Digest>>(TrackId, OrderKind, Generation, Attempt)>;
   void SetSeenLookup(SeenLookup lookup);
@@ -88,6 +110,15 @@ class Core {
   // id.
   using HeadLookup = std::function<bool(const LedgerHead&)>;
   void SetHeadLookup(HeadLookup lookup);
+
+  // What the ledger holds of jobs. Before any track is added.
+  void SetBoard(JobBoard board);
+  // Of a job's tracks, from now on.
+  void SetTerms(const std::string& job, JobTerms terms);
+  // A job was given, or another text of it; its tracks are opened by whoever can bind them.
+  Effects OnSubmit(JobSubmitted submitted, std::int64_t now_ms);
+  // Of a job that is on the board. Paused: what is out is finished. Cancelled: it is taken back.
+  Effects OnMoveJob(JobMoved moved, std::int64_t now_ms);
 
   Effects OnMessage(const PeerId& peer, const Message& message, std::int64_t now_ms);
   Effects OnUndecodable(const PeerId& peer, const std::string& why, bool other_version,
@@ -115,12 +146,17 @@ class Core {
   // Why a worker that remembers this head has seen more than the ledger holds; nullopt: it has not.
   std::optional<std::string> WhyLedgerBehind(const LedgerHead& seen_head) const;
 
-  // Every track is closed and confirmed (or paused), or drained. Without tracks: only when drained.
+  // Every track is closed and confirmed (or paused), or drained. Without tracks, and where it
+  // stays: only when drained.
   bool Done() const;
   // Not empty: a worker has seen an event that the ledger does not hold, so the ledger is an old
   // copy. Core has drained itself; the ledger must not be written any further.
   const std::string& Alarm() const;
   const std::map<TrackId, CoreTrack>& tracks() const;
+  const JobBoard& board() const;
+  std::vector<WorkerView> WorkerViews() const;  // by id
+  // Why a connected worker gets nothing; empty: it can serve a track.
+  std::string WhyNotWanted(const WorkerId& worker) const;
   // Workers connected now, by id.
   std::vector<WorkerId> Workers() const;
   // Of a lease or worker, ms, or earlier; now, when tracks have more to do; INT64_MAX: none.

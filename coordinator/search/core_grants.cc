@@ -27,11 +27,20 @@ std::uint32_t LongestUnit(const Order& order) {
 
 void Core::State::GrantWanted(Effects& effects) {
   if (draining || free.empty() || wanting.empty()) return;
-  std::vector<TrackId> order;  // the track that has waited for longest first
-  for (const auto& [last, id] : wanting) order.push_back(id);
-  for (const TrackId id : order) {
-    if (free.empty()) return;
-    if (const auto peer = PickWorker(id)) GrantTo(effects, id, *peer);
+  std::set<TrackId> passed;  // nobody who is free can serve them
+  std::vector<TrackId> order = WantingInTurn();
+  for (std::size_t next = 0; next < order.size() && !free.empty(); ++next) {
+    const TrackId id = order[next];
+    if (passed.contains(id)) continue;
+    const auto peer = PickWorker(id);
+    if (!peer) {
+      passed.insert(id);
+      continue;
+    }
+    GrantTo(effects, id, *peer);
+    if (board.jobs().size() < 2) continue;
+    order = WantingInTurn();  // another job's turn may have come
+    next = static_cast<std::size_t>(-1);
   }
 }
 
@@ -99,6 +108,7 @@ void Core::State::GrantTo(Effects& effects, TrackId id, const PeerId& peer) {
   Unwant(id);
   Expect(lease.expires_ms);
   const bool first_batch = lease.key.batch == 0;
+  lease.charged = share.Went(JobOf(id));
   mine.lease = std::move(lease);
   mine.last_grant = ++grants;
   mine.avoid = WorkerId();
@@ -131,8 +141,11 @@ void Core::State::SendHint(Effects& effects, TrackId id, const PeerId& peer) {
   effects.send.push_back({peer, std::move(hint)});
 }
 
-void Core::State::DropLease(TrackId id) {
+void Core::State::DropLease(TrackId id, double seconds) {
   Work& mine = work.at(id);
+  if (mine.lease && mine.lease->charged > 0) {
+    share.Took(JobOf(id), mine.lease->charged, seconds);
+  }
   if (mine.lease && mine.lease->connected) {
     const PeerId peer = peer_of.at(mine.lease->worker);
     workers.at(peer).holds.erase(id);
@@ -146,7 +159,7 @@ void Core::State::LoseAttempt(Effects& effects, TrackId id, const std::string& w
   CHECK(mine.lease, "track", id.value, "has no attempt out");
   const LeaseKey key = mine.lease->key;
   mine.avoid = mine.lease->worker;
-  DropLease(id);
+  DropLease(id, 0);
   Emit(effects, id, AttemptLost{key.kind, key.generation, key.attempt, why});
   dirty.insert(id);
 }

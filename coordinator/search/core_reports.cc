@@ -96,7 +96,7 @@ void Core::State::TakeReport(Effects& effects, const PeerId& peer, const Report&
     // A late report wins: what was granted in its place need not go on.
     effects.send.push_back({peer_of.at(mine.lease->worker), Cancel{mine.lease->key}});
   }
-  DropLease(id);
+  DropLease(id, report.build_seconds + report.check_seconds + report.run_seconds);
   Unwant(id);
   mine.avoid = WorkerId();
   Emit(effects, id, Measured{report, digest});

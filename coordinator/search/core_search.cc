@@ -38,6 +38,7 @@ bool Core::State::AdvanceGeneration(Effects& effects, TrackId id) {
   if (open.attempt) return false;
   auto next = NextStep(open, *entry.workshop.policy, Limits());
   if (const auto* ask = std::get_if<AskAttempt>(&next)) {
+    if (Held(id)) return false;
     if (options.search || work.at(id).confirm_asked) Want(id, ask->fresh_process);
     return false;
   }
@@ -72,12 +73,12 @@ bool Core::State::AdvanceConfirmation(Effects& effects, TrackId id) {
   const std::optional<OpenGeneration>& open = entry.track.confirmation;
   if (open && open->attempt) return false;
   if (!open) {
-    Want(id, true);
+    if (!Held(id)) Want(id, true);
     return false;
   }
   auto next = NextConfirmStep(entry.workshop, entry.track, Limits());
   if (std::holds_alternative<AskAttempt>(next)) {
-    Want(id, true);
+    if (!Held(id)) Want(id, true);
     return false;
   }
   Unwant(id);
@@ -90,7 +91,8 @@ bool Core::State::AdvanceConfirmation(Effects& effects, TrackId id) {
 bool Core::State::AdvanceSearch(Effects& effects, TrackId id) {
   const CoreTrack& entry = At(id);
   const TrackState& state = entry.track.state;
-  if (!options.search || draining || state.status != TrackStatus::kSearching) return false;
+  if (!options.search || draining || Held(id) || state.status != TrackStatus::kSearching)
+    return false;
   if (auto why = WhyEnds(state, state.spec.budget)) {
     Emit(effects, id, TrackClosed{*std::move(why)});
     return true;

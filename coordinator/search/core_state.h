@@ -1,7 +1,7 @@
 #pragma once
-// What Core holds between two calls, and its parts: workers (core_workers.cc), reports
-// (core_reports.cc), the search of each track (core_search.cc), grants and leases (core_grants.cc).
-// Private to them.
+// What Core holds between two calls, and its parts: jobs (core_jobs.cc), workers
+// (core_workers.cc), reports (core_reports.cc), the search of each track (core_search.cc), grants
+// and leases (core_grants.cc). Private to them.
 //
 // A track has at most one attempt out, so a lease is a track's. Every event goes through Emit,
 // which folds it into its track at once: what is decided next sees it, and a fold of the ledger
@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "coordinator/search/core.h"
+#include "coordinator/search/fair_share.h"
 #include "coordinator/search/settle.h"
 
 namespace pawl {
@@ -33,6 +34,7 @@ struct Lease {
   bool connected = false;    // its worker is, and has this lease in `holds`
   bool unheld = false;       // its worker came back without it: reported from its spool, or lost
   std::uint32_t absent = 0;  // beats in a row that did not name it
+  double charged = 0;        // seconds, to its job's share
 };
 
 // What core does about a track now.
@@ -49,6 +51,7 @@ struct Work {
 struct Worker {
   WorkerId id;
   BootId boot;
+  std::string host;
   DeviceFacts device;
   std::int64_t heard_ms = 0;
   std::uint64_t units_done = 0;
@@ -75,8 +78,11 @@ struct Core::State {
   std::map<WorkerId, PeerId> peer_of;
   std::set<std::pair<std::uint64_t, PeerId>> free;  // workers with a place, longest free first
   std::set<std::pair<std::uint64_t, TrackId>>
-      wanting;                       // tracks that want an attempt, by last grant
-  std::set<TrackId> dirty;           // tracks to look at
+      wanting;              // tracks that want an attempt, by last grant
+  std::set<TrackId> dirty;  // tracks to look at
+  JobBoard board;
+  std::map<std::string, JobTerms> terms;  // by job
+  FairShare share;
   std::map<LeaseKey, Digest> taken;  // reports taken and not appended yet
   std::set<Digest> conflicts;        // refused reports that an event tells of
   bool draining = false;
@@ -95,6 +101,17 @@ struct Core::State {
   void StartDraining(Effects& effects);
   void Expect(std::int64_t deadline_ms) { next_deadline = std::min(next_deadline, deadline_ms); }
 
+  // core_jobs.cc
+  void EmitJob(Effects& effects, EventBody body);
+  const std::string& JobOf(TrackId id) const { return tracks.at(id).track.state.spec.job; }
+  bool Held(TrackId id) const;  // a person wants nothing new of its job
+  std::int32_t PriorityOf(TrackId id) const;
+  // Its job has not begun, and not as many workers are there as it asks for.
+  bool Gathering(TrackId id) const;
+  // The tracks that want an attempt and may have one: by priority, then by their jobs' share, then
+  // who has waited for longest.
+  std::vector<TrackId> WantingInTurn() const;
+
   // core_workers.cc
   void OnHello(Effects& effects, const PeerId& peer, const Hello& hello);
   void OnReady(Effects& effects, const PeerId& peer, const Ready& ready);
@@ -102,7 +119,9 @@ struct Core::State {
   void OnRelease(Effects& effects, const PeerId& peer, const Release& release);
   void OnBye(Effects& effects, const PeerId& peer, const Bye& bye);
   std::optional<std::string> WhyLedgerBehind(const LedgerHead& seen_head) const;
-  std::string WhyNotWanted(const DeviceFacts& device) const;
+  std::optional<std::string> WhyNotServes(const DeviceFacts& device, const std::string& host,
+                                          const CoreTrack& track) const;
+  std::string WhyNotWanted(const DeviceFacts& device, const std::string& host) const;
   void Refuse(Effects& effects, const PeerId& peer, RefuseCode code, const std::string& why);
   void Forget(const PeerId& peer);  // the connection; its leases stay as they are
   void LoseAllOf(Effects& effects, const PeerId& peer, const std::string& why);
@@ -134,7 +153,7 @@ struct Core::State {
   void GrantTo(Effects& effects, TrackId id, const PeerId& peer);
   void FailOrder(Effects& effects, TrackId id, const std::string& problem);
   void SendHint(Effects& effects, TrackId id, const PeerId& peer);
-  void DropLease(TrackId id);  // without an event
+  void DropLease(TrackId id, double seconds);  // of a worker that it took; without an event
   void LoseAttempt(Effects& effects, TrackId id, const std::string& why);
   void LoseExpired(Effects& effects);
 };

@@ -33,14 +33,14 @@ void Core::State::OnHello(Effects& effects, const PeerId& peer, const Hello& hel
   }
   Worker worker;
   for (const auto& [id, track] : tracks) {
-    if (!WhyNotServe(hello.device, track.track.state.spec, *track.workshop.structure)) {
+    if (!WhyNotServes(hello.device, hello.host, track)) {
       worker.serves.insert(id);
     }
   }
-  if (worker.serves.empty()) {
+  if (worker.serves.empty() && !options.stay) {
     const bool early = tracks.empty();
     Refuse(effects, peer, early ? RefuseCode::kNotReady : RefuseCode::kNotWanted,
-           early ? "no track is open yet" : WhyNotWanted(hello.device));
+           early ? "no track is open yet" : WhyNotWanted(hello.device, hello.host));
     return;
   }
   Forget(peer);
@@ -51,6 +51,7 @@ void Core::State::OnHello(Effects& effects, const PeerId& peer, const Hello& hel
   }
   worker.id = hello.worker;
   worker.boot = hello.boot;
+  worker.host = hello.host;
   worker.device = hello.device;
   worker.heard_ms = now_ms;
   Expect(now_ms + options.lost_ms);
@@ -82,8 +83,23 @@ void Core::State::OnHello(Effects& effects, const PeerId& peer, const Hello& hel
   } else if (hello.device.kind == "cuda") {
     clocks = ", clocks observed";
   }
+  const std::string idle =
+      joined.serves.empty() ? "; " + WhyNotWanted(hello.device, hello.host) : "";
   effects.notes.push_back("worker " + hello.worker.value + " joined: " + hello.device.model +
-                          clocks);
+                          clocks + idle);
+}
+
+std::optional<std::string> Core::State::WhyNotServes(const DeviceFacts& device,
+                                                     const std::string& host,
+                                                     const CoreTrack& track) const {
+  const TrackSpec& spec = track.track.state.spec;
+  if (auto why = WhyNotServe(device, spec, *track.workshop.structure)) return why;
+  const auto found = terms.find(spec.job);
+  if (found == terms.end() || found->second.hosts.empty()) return std::nullopt;
+  const std::vector<std::string>& hosts = found->second.hosts;
+  if (std::find(hosts.begin(), hosts.end(), host) != hosts.end()) return std::nullopt;
+  return "wants a worker of host " + hosts.front() + (hosts.size() > 1 ? " or another" : "") +
+         ", this one is of " + host;
 }
 
 std::optional<std::string> Core::State::WhyLedgerBehind(const LedgerHead& seen_head) const {
@@ -100,14 +116,15 @@ std::optional<std::string> Core::State::WhyLedgerBehind(const LedgerHead& seen_h
   return std::nullopt;
 }
 
-std::string Core::State::WhyNotWanted(const DeviceFacts& device) const {
+std::string Core::State::WhyNotWanted(const DeviceFacts& device, const std::string& host) const {
+  if (tracks.empty()) return "no track is open yet";
   std::string text = "no track can use this device";
   int told = 0;
   for (const auto& [id, track] : tracks) {
     if (++told > 3) return text + "; ...";
     const TrackSpec& spec = track.track.state.spec;
     text += "; track " + std::to_string(id.value) + " (" + spec.label + ") " +
-            *WhyNotServe(device, spec, *track.workshop.structure);
+            *WhyNotServes(device, host, track);
   }
   return text;
 }
@@ -225,7 +242,7 @@ void Core::State::Place(const PeerId& peer) {
 void Core::State::Match(TrackId id) {
   const CoreTrack& track = At(id);
   for (auto& [peer, worker] : workers) {
-    if (!WhyNotServe(worker.device, track.track.state.spec, *track.workshop.structure)) {
+    if (!WhyNotServes(worker.device, worker.host, track)) {
       worker.serves.insert(id);
     }
   }

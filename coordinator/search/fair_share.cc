@@ -20,9 +20,8 @@ double FairShare::Turn(const std::string& job) const {
 double FairShare::Went(const std::string& job) {
   const double turn = Turn(job);
   Account& account = accounts_[job];
-  const double guess = account.orders > 0
-                           ? account.seconds / static_cast<double>(account.orders)
-                           : kFirstGuess;
+  const double guess =
+      account.orders > 0 ? account.seconds / static_cast<double>(account.orders) : kFirstGuess;
   level_ = std::max(level_, turn);
   account.served = turn + guess;
   ++account.out;

@@ -1,10 +1,11 @@
 #pragma once
-// Whose turn it is among jobs that want workers: start-time fair queueing, by seconds of worker time.
+// Whose turn it is among jobs that want workers: start-time fair queueing, by seconds of worker
+// time.
 //
 // Of jobs that always want more, each gets the same worker time in the long run, however long its
-// orders take. Who had nothing to do for a while begins level with the others: time is not saved up.
-// Source of the rule: Goyal, Vin, Cheng, "Start-time Fair Queueing", SIGCOMM 1996, with what an order
-// takes guessed as the job's mean so far and put right once it is known.
+// orders take. Who had nothing to do for a while begins level with the others: time is not saved
+// up. Source of the rule: Goyal, Vin, Cheng, "Start-time Fair Queueing", SIGCOMM 1996, with what an
+// order takes guessed as the job's mean so far and put right once it is known.
 
 #include <cstdint>
 #include <map>

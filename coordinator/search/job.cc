@@ -9,11 +9,14 @@
 #include "coordinator/search/policy.h"
 #include "coordinator/search/proposer.h"
 #include "kernels/document.h"
+#include "schema/keys.h"
+#include "schema/message.h"
 
 namespace pawl {
 namespace {
 
 constexpr const char* kBackends[] = {"host", "cuda"};
+constexpr std::int64_t kMostWorkers = 10'000;
 
 // A job's table and the overrides for a backend within it.
 struct Layers {
@@ -173,6 +176,28 @@ Status CheckLabels(const std::vector<Job::Entry>& entries) {
   return {};
 }
 
+// What a job asks for as a whole.
+Status TakeTerms(Table& table, Job& job) {
+  auto priority = table.OptionalInteger("priority", -kMaxPriority, kMaxPriority);
+  if (!priority) return priority.error();
+  job.priority = static_cast<std::int32_t>(priority->value_or(0));
+  auto workers = table.OptionalInteger("min_workers", 1, kMostWorkers);
+  if (!workers) return workers.error();
+  job.min_workers = static_cast<std::uint32_t>(workers->value_or(1));
+  auto hosts = table.OptionalStrings("hosts");
+  if (!hosts) return hosts.error();
+  if (!*hosts) return {};
+  const std::string place = table.PlaceOf("hosts").Text();
+  if ((*hosts)->empty()) return Error{place + ": hosts is empty; leave it out for any host"};
+  for (const std::string& host : **hosts) {
+    if (Status named = CheckHostName(host); !named) {
+      return Error{place + ": hosts holds '" + host + "': " + named.error().message};
+    }
+  }
+  job.hosts = **std::move(hosts);
+  return {};
+}
+
 }  // namespace
 
 std::vector<std::string> Job::Devices() const {
@@ -202,6 +227,7 @@ Result<Job> ParseJob(const std::string& text, const std::string& path) {
         (*table)->PlaceOf("name").Text() + ": the job's name '" + job.name +
         "' names its ledger's folder; give name = letters, digits, '_' and '-', 64 at most"};
   }
+  if (Status taken = TakeTerms(**table, job); !taken) return taken.error();
   const std::string folder = file.parent_path().string();
   auto own = ReadLayers(**table, folder);
   if (!own) return own.error();

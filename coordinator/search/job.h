@@ -42,9 +42,9 @@ struct TrackRequest {
   Budget budget;
   std::vector<StartValue> start;  // over the structure's own; checked when the track is opened
   bool confirm = true;
-  bool require_pinned = false;         // measured only where the clocks are pinned
-  std::optional<Deadlines> deadlines;  // none: from the size of the problem
-  std::string place;                   // "jobs/matmul.toml:12", for messages
+  bool require_pinned = false;               // measured only where the clocks are pinned
+  std::optional<Deadlines> deadlines;        // none: from the size of the problem
+  std::string place;                         // "jobs/matmul.toml:12", for messages
   std::string operation_place, shape_place;  // likewise, of the keys
 };
 
@@ -52,6 +52,9 @@ struct Job {
   std::string name;  // default: the file's stem
   std::string file;
   std::string text;
+  std::int32_t priority = 0;       // among a daemon's jobs; the higher goes first
+  std::vector<std::string> hosts;  // measured on these only; empty: on any
+  std::uint32_t min_workers = 1;   // that can serve it are there before it begins
   // For each track, its settings per backend: [host] and [cuda] tables override the rest.
   struct Entry {
     TrackRequest base;

@@ -10,8 +10,7 @@ JobBoard::JobBoard(const std::vector<JobState>& snapshot) {
 
 std::optional<std::string> JobBoard::WhyNotApply(const Event& event) const {
   const auto* moved = std::get_if<JobMoved>(&event.body);
-  const bool about_jobs =
-      moved != nullptr || std::holds_alternative<JobSubmitted>(event.body);
+  const bool about_jobs = moved != nullptr || std::holds_alternative<JobSubmitted>(event.body);
   if (about_jobs && event.track != TrackId{}) {
     return "a job's event is about track " + std::to_string(event.track.value) + ", not the ledger";
   }

@@ -50,6 +50,8 @@ struct Folder {
   void operator()(const LedgerCreated&) {}
   void operator()(const EpochStarted&) {}
   void operator()(const TailTorn&) {}
+  void operator()(const JobSubmitted&) {}
+  void operator()(const JobMoved&) {}
   void operator()(const TrackOpened&) {}
   void operator()(const ReportConflict&) {}
 

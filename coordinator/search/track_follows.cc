@@ -41,6 +41,8 @@ struct Follower {
   Why operator()(const LedgerCreated&) const { return "it is about the ledger, not a track"; }
   Why operator()(const EpochStarted&) const { return "it is about the ledger, not a track"; }
   Why operator()(const TailTorn&) const { return "it is about the ledger, not a track"; }
+  Why operator()(const JobSubmitted&) const { return "it is about a job, not a track"; }
+  Why operator()(const JobMoved&) const { return "it is about a job, not a track"; }
   Why operator()(const TrackOpened&) const { return "the track is open already"; }
   Why operator()(const ReportConflict&) const { return std::nullopt; }
 

@@ -7,11 +7,14 @@ namespace pawl {
 Result<FoldedLedger> FoldLedger(const Ledger& ledger, bool use_snapshot) {
   FoldedLedger folded;
   Seq from{1};
+  Seq jobs_from{1};
   if (use_snapshot) {
     auto snapshot = ledger.LatestSnapshot();
     if (!snapshot) return snapshot.error();
     if (*snapshot) {
       from = (*snapshot)->seq.Next();
+      folded.board = JobBoard((*snapshot)->jobs);
+      for (const JobState& job : (*snapshot)->jobs) jobs_from = std::max(jobs_from, job.at.Next());
       for (TrackState& state : (*snapshot)->tracks) {
         Track track;
         track.last_applied = state.settled;
@@ -23,7 +26,16 @@ Result<FoldedLedger> FoldLedger(const Ledger& ledger, bool use_snapshot) {
   std::string problem;
   Status scanned = ledger.Scan(from, [&](const Event& event) {
     ++folded.events_read;
-    if (event.track == TrackId{}) return true;
+    if (event.track == TrackId{}) {
+      if (event.seq < jobs_from) return true;  // the snapshot has it
+      if (const auto why = folded.board.WhyNotApply(event)) {
+        problem = "ledger " + ledger.folder() + ": event " + std::to_string(event.seq.value) +
+                  ": " + *why;
+        return false;
+      }
+      folded.board.Apply(event);
+      return true;
+    }
     if (const auto* opened = std::get_if<TrackOpened>(&event.body)) {
       if (!folded.tracks.contains(event.track)) {
         folded.tracks.emplace(event.track, OpenTrack(event.track, *opened, event.seq));
@@ -51,11 +63,13 @@ Result<FoldedLedger> FoldLedger(const Ledger& ledger, bool use_snapshot) {
   return folded;
 }
 
-Snapshot TakeSnapshot(const std::map<TrackId, const Track*>& tracks, const Ledger& ledger) {
+Snapshot TakeSnapshot(const std::map<TrackId, const Track*>& tracks, const JobBoard& board,
+                      const Ledger& ledger) {
   Snapshot snapshot;
   snapshot.ledger = ledger.id();
   snapshot.epoch = ledger.epoch();
   snapshot.seq = ledger.head().seq;
+  snapshot.jobs = board.Snapshot();
   for (const auto& [id, track] : tracks) {
     if (track->generation || track->confirmation) {
       snapshot.seq = std::min(snapshot.seq, track->state.settled);

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "coordinator/ledger/ledger.h"
+#include "coordinator/search/job_board.h"
 #include "coordinator/search/orders.h"
 #include "coordinator/search/track.h"
 #include "kernels/operation.h"
@@ -15,6 +16,7 @@ namespace pawl {
 
 struct FoldedLedger {
   std::map<TrackId, Track> tracks;
+  JobBoard board;
   std::uint64_t events_read = 0;  // after the snapshot
 };
 
@@ -23,7 +25,8 @@ Result<FoldedLedger> FoldLedger(const Ledger& ledger, bool use_snapshot = true);
 
 // What a snapshot of these tracks holds: taken so that every open generation's events come after
 // it.
-Snapshot TakeSnapshot(const std::map<TrackId, const Track*>& tracks, const Ledger& ledger);
+Snapshot TakeSnapshot(const std::map<TrackId, const Track*>& tracks, const JobBoard& board,
+                      const Ledger& ledger);
 
 // The operation package a track was opened with, from the ledger's own blobs.
 Result<std::shared_ptr<const Operation>> PackageOf(const Ledger& ledger, const TrackSpec& spec);

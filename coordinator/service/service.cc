@@ -8,6 +8,7 @@
 
 #include "coordinator/service/admission.h"
 #include "coordinator/service/resume.h"
+#include "coordinator/service/service_state.h"
 #include "schema/codec.h"
 
 namespace pawl {
@@ -25,21 +26,6 @@ void Take(Effects& all, Effects more) {
 }
 
 }  // namespace
-
-struct Service::State {
-  ServiceOptions options;
-  std::unique_ptr<Ledger> ledger;
-  std::unique_ptr<Hub> hub;
-  std::unique_ptr<Core> core;
-  std::map<TrackId, Track> dormant;  // tracks of the ledger that this service does not search
-  std::map<std::string, std::shared_ptr<const Operation>> operations;
-  std::vector<std::string> refusals;
-  std::vector<Received> unheard;  // received in a turn that could not be carried out to its end
-  Effects pending;  // not carried out yet: core has gone on as if they were, so they go first
-  std::int64_t last_turn_ms = 0;
-  std::int64_t last_tick_ms = 0;
-  Seq last_snapshot;
-};
 
 std::int64_t Service::NowMs() {
   timespec now;
@@ -82,17 +68,22 @@ Result<std::unique_ptr<Service>> Service::Open(ServiceOptions options) {
   core.lost_ms = options.lost_ms;
   core.lease_ms = options.lease_ms;
   core.search = options.search;
+  core.stay = options.stay;
   state->core = std::make_unique<Core>(core);
   const Ledger* reader = state->ledger.get();
   state->core->SetSeenLookup(
       [reader](TrackId track, OrderKind kind, Generation generation, Attempt attempt) {
         return reader->Seen(track, kind, generation, attempt);
       });
+  state->core->SetBoard(folded->board);
   state->core->SetHeadLookup([reader](const LedgerHead& head) { return reader->Holds(head); });
   state->options = std::move(options);
   state->last_snapshot = state->ledger->head().seq;
   state->last_turn_ms = NowMs();
-  return std::unique_ptr<Service>(new Service(std::move(state)));
+  std::unique_ptr<Service> service(new Service(std::move(state)));
+  if (service->state_->options.stay) service->TakeUpBoard();
+  if (const auto& job = service->state_->options.job) service->state_->TakeUp(*job);
+  return service;
 }
 
 Status Service::CarryOut(Effects more) {
@@ -110,95 +101,6 @@ Status Service::CarryOut(Effects more) {
   if (on_note) {
     for (const std::string& note : effects.notes) on_note(note);
   }
-  return {};
-}
-
-// Opens or resumes the job's tracks that this device can serve. A track that may not go on is an
-// error; a device that no track can use is `refusal`.
-Status Service::BindDevice(const Hello& hello, std::optional<std::string>& refusal) {
-  if (!state_->options.job) return {};
-  const OperationLookup lookup = [this](const std::string& name) {
-    auto& known = state_->operations[name];
-    if (known == nullptr) {
-      auto loaded = LoadOperation(state_->options.kernels_root + "/" + name);
-      if (!loaded) return Result<std::shared_ptr<const Operation>>(loaded.error());
-      known = std::make_shared<Operation>(*std::move(loaded));
-    }
-    return Result<std::shared_ptr<const Operation>>(known);
-  };
-  auto bound = BindJob(*state_->options.job, hello.device, lookup);
-  if (!bound) return bound.error();
-  if (bound->specs.empty()) {
-    refusal =
-        "no track of job " + state_->options.job->name + " can use device " + hello.device.model;
-    for (const std::string& reason : bound->reasons) *refusal += "; " + reason;
-    return {};
-  }
-  for (TrackSpec& spec : bound->specs) {
-    const auto& active = state_->core->tracks();
-    const bool searching = std::any_of(active.begin(), active.end(), [&](const auto& entry) {
-      return SameTrack(entry.second.track.state.spec, spec);
-    });
-    if (searching) continue;
-    auto operation = lookup(spec.operation);
-    if (!operation) return operation.error();
-    // The newest track of that name in the ledger: forks come after what they were forked from.
-    auto resumed = state_->dormant.end();
-    for (auto track = state_->dormant.begin(); track != state_->dormant.end(); ++track) {
-      if (SameTrack(track->second.state.spec, spec)) resumed = track;
-    }
-    TrackId forked_from;
-    if (resumed != state_->dormant.end()) {
-      const TrackState& old = resumed->second.state;
-      TrackSpec wanted = spec;
-      if (old.forked_from != TrackId{}) wanted.start = old.spec.start;
-      const auto why = WhyNotResume(old.spec, wanted);
-      if (!why) {
-        const TrackId id = old.id;  // adopting takes `old` away
-        if (Status adopted = Adopt(id); !adopted) return adopted;
-        Effects effects = state_->core->OnRebudget(id, spec.budget, NowMs());
-        if (Status done = CarryOut(std::move(effects)); !done) return done;
-        continue;
-      }
-      if (!state_->options.fork) {
-        return Error{"cannot resume track " + std::to_string(old.id.value) + " (" +
-                     TrackTitle(old.spec) + ") of ledger " + state_->ledger->folder() + ": " +
-                     *why + "; put it back, or open a new track from its incumbent with --fork"};
-      }
-      forked_from = old.id;
-      spec.start = StartOfFork(old, spec, *(*operation)->FindBackend(spec.backend));
-    }
-    auto workshop = MakeWorkshop(spec, *operation);
-    if (!workshop) {
-      return Error{state_->options.job->file + ": track '" + spec.label +
-                   "': " + workshop.error().message};
-    }
-    if (Status kept = KeepPackage(*state_->ledger, **operation, spec); !kept) return kept;
-    Effects effects = state_->core->OnOpenTrack(
-        TrackOpened{spec, forked_from}, *std::move(workshop), NowMs(),
-        state_->dormant.empty() ? TrackId{} : state_->dormant.rbegin()->first);
-    if (Status done = CarryOut(std::move(effects)); !done) return done;
-  }
-  return {};
-}
-
-Status Service::Adopt(TrackId id) {
-  const auto found = state_->dormant.find(id);
-  if (found == state_->dormant.end()) {
-    if (state_->core->tracks().contains(id)) return {};
-    std::string have;
-    for (const auto& [known, track] : state_->dormant) {
-      have += (have.empty() ? "" : ", ") + std::to_string(known.value);
-    }
-    return Error{"ledger " + state_->ledger->folder() + " has no track " +
-                 std::to_string(id.value) + " (have: " + (have.empty() ? "none" : have) + ")"};
-  }
-  auto operation = PackageOf(*state_->ledger, found->second.state.spec);
-  if (!operation) return operation.error();
-  auto workshop = MakeWorkshop(found->second.state.spec, *operation);
-  if (!workshop) return workshop.error();
-  state_->core->AddTrack(CoreTrack{std::move(found->second), *std::move(workshop)}, NowMs());
-  state_->dormant.erase(found);
   return {};
 }
 
@@ -245,6 +147,20 @@ Status Service::Turn(std::int64_t timeout_ms, int wake_fd) {
     if (!entry.message) {
       Take(effects, state_->core->OnUndecodable(entry.peer, entry.message.error().message,
                                                 entry.other_version, now));
+      continue;
+    }
+    if (const auto* ask = std::get_if<Ask>(&*entry.message)) {
+      if (Status done = CarryOut(std::exchange(effects, {})); !done) {
+        keep_the_rest();
+        return done;
+      }
+      const Ask asked = *ask;
+      if (Status answered = OnAsk(entry.peer, entry.host, asked); !answered) {
+        // It was told: it is not heard again.
+        received[i].message = Message(Bye{"asked"});
+        keep_the_rest();
+        return answered;
+      }
       continue;
     }
     const auto* hello = std::get_if<Hello>(&*entry.message);
@@ -314,11 +230,9 @@ Status Service::Confirm(TrackId track) { return CarryOut(state_->core->OnConfirm
 Status Service::Close() {
   // A snapshot of what the ledger does not hold would outlive it.
   if (Status done = CarryOut({}); !done) return done;
-  std::map<TrackId, const Track*> tracks;
-  for (const auto& [id, track] : state_->dormant) tracks.emplace(id, &track);
-  for (const auto& [id, track] : state_->core->tracks()) tracks.emplace(id, &track.track);
   state_->last_snapshot = state_->ledger->head().seq;
-  return state_->ledger->PutSnapshot(TakeSnapshot(tracks, *state_->ledger));
+  return state_->ledger->PutSnapshot(
+      TakeSnapshot(Tracks(), state_->core->board(), *state_->ledger));
 }
 
 }  // namespace pawl

@@ -23,10 +23,13 @@ struct ServiceOptions {
   std::string ledger_folder;
   std::string endpoint;  // empty: ipc:// in the ledger's folder, or none beside `guarded`
   std::optional<GuardedAddress> guarded{};  // for workers of other hosts
-  std::string kernels_root;  // where operation packages lie
-  std::optional<Job> job;    // none: only the tracks the ledger holds (confirm)
-  bool search = true;        // false: nothing is proposed; only confirmations are granted
-  bool fork = false;         // a changed track is opened anew from the old one's incumbent
+  std::string kernels_root;                 // where operation packages lie
+  std::optional<Job> job;                   // none: only the tracks the ledger holds (confirm)
+  bool search = true;  // false: nothing is proposed; only confirmations are granted
+  bool fork = false;   // a changed track is opened anew from the old one's incumbent
+  // A daemon: the jobs are those of the ledger's board, more of them come, and it ends when it is
+  // told.
+  bool stay = false;
   Ledger::Options ledger;
   std::uint32_t beat_ms = 5'000;
   std::uint32_t lost_ms = 20'000;
@@ -50,6 +53,13 @@ class Service {
   Status Confirm(TrackId track);  // one more confirmation
   // Loads a track of the ledger into core without a job: for Confirm.
   Status Adopt(TrackId track);
+  // Those that are searched and those that are not, by id.
+  std::map<TrackId, const Track*> Tracks() const;
+  // Why a device that came could not be bound to a job, by its name.
+  const std::map<std::string, std::string>& Problems() const;
+  // To one who asked; what is not its last answer may be lost.
+  void Say(const PeerId& peer, Reply said);
+
   Status Close();  // snapshot; the ledger is flushed when this object goes
 
   bool Done() const;
@@ -63,13 +73,27 @@ class Service {
   std::function<void(const Event&)> on_event;  // after it is synced
   std::function<void(const std::string&)> on_note;
   std::function<void(const std::string&)> on_warning;  // a person may have to do something
+  // ASKs that are answered outside: status and watch.
+  std::function<void(const PeerId&, const Ask&)> on_ask;
   static std::int64_t NowMs();  // monotonic
 
  private:
   struct State;
   explicit Service(std::unique_ptr<State> state);
   Status CarryOut(Effects effects);
+  // Binds every job to this device. A device that no track can use is `refusal`, but of a daemon.
   Status BindDevice(const Hello& hello, std::optional<std::string>& refusal);
+  Result<std::size_t> BindJobTo(const Job& job, const DeviceFacts& device,
+                                std::vector<std::string>& reasons);
+  Status OpenOrResume(const Job& job, TrackSpec spec);
+  Result<std::vector<std::string>> BindToThere(const Job& job);
+  std::optional<std::string> WhyNotAgain(const Job& job) const;
+  void TakeUpBoard();
+  void NoteProblem(const std::string& job, const std::string& problem);
+  Status OnAsk(const PeerId& peer, const std::string& host, const Ask& ask);
+  std::optional<std::string> WhyMayNotAsk(const std::string& host) const;
+  Result<Reply> Submit(const Ask& ask);
+  Result<Reply> MoveJob(const Ask& ask, JobStatus status);
   std::unique_ptr<State> state_;
 };
 

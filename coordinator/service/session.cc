@@ -19,7 +19,8 @@ constexpr std::int64_t kIdleMs = 5'000;  // without a grant, where a worker is g
 Result<std::unique_ptr<Session>> Session::Open(SessionOptions options) {
   // What can be found wrong without making a ledger is.
   const std::optional<GuardedAddress>& guarded = options.service.guarded;
-  const bool in_ledger = options.service.endpoint.empty() && (!guarded || options.workers > 0);
+  const bool in_ledger =
+      options.service.endpoint.empty() && (!guarded || options.workers > 0 || options.service.stay);
   if (in_ledger) options.service.endpoint = EndpointIn(options.service.ledger_folder);
   if (in_ledger || !guarded) {
     const Status checked = CheckEndpoint(options.service.endpoint, EndpointUse::kListen);
@@ -47,6 +48,7 @@ Result<std::unique_ptr<Session>> Session::Open(SessionOptions options) {
   auto stop = StopSignals::Block();
   if (!stop) return stop.error();
   session->stop_ = *std::move(stop);
+  session->stays_ = options.service.stay;
 
   auto service = Service::Open(options.service);
   if (!service) return service.error();
@@ -84,10 +86,13 @@ Status Session::Tend() {
   const std::int64_t now = Service::NowMs();
   bool any_left = workers_.empty();
   for (const auto& worker : workers_) {
-    if (Status tended = worker->Tend(now); !tended) problems_.push_back(tended.error().message);
+    if (Status tended = worker->Tend(now); !tended) {
+      problems_.push_back(tended.error().message);
+      if (stays_ && service_->on_warning) service_->on_warning(tended.error().message);
+    }
     any_left = any_left || !worker->Ended();
   }
-  if (problems_.empty()) return {};
+  if (problems_.empty() || stays_) return {};
   // Others work on, as long as they have something to do: what only the missing one can serve is
   // not waited for.
   if (any_left && !Idle()) {

@@ -53,6 +53,7 @@ class Session {
   std::vector<std::unique_ptr<WorkerProcess>> workers_;
   std::unique_ptr<StopSignals> stop_;
   int signals_ = 0;
+  bool stays_ = false;                 // a daemon: others may come in a worker's place
   std::set<std::string> greeted_;      // slots of workers that have joined at least once
   std::vector<std::string> problems_;  // of workers that will not be started again
   std::int64_t idle_since_ms_ = -1;

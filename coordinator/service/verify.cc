@@ -28,7 +28,14 @@ class Verifier {
   // False: enough problems.
   bool OnEvent(const Event& event) {
     ++found_.events;
-    if (event.track == TrackId{}) return true;
+    if (event.track == TrackId{}) {
+      if (const auto why = board_.WhyNotApply(event)) {
+        Problem(event, *why);
+      } else {
+        board_.Apply(event);
+      }
+      return More();
+    }
     if (const auto* opened = std::get_if<TrackOpened>(&event.body)) {
       Open(event, *opened);
       return More();
@@ -60,6 +67,9 @@ class Verifier {
     if (!resumed) {
       found_.problems.push_back(resumed.error().message);
       return;
+    }
+    if (resumed->board != board_) {
+      found_.problems.push_back("the newest snapshot has other jobs than the fold of the events");
     }
     for (const auto& [id, witnessed] : tracks_) {
       const auto track = resumed->tracks.find(id);
@@ -212,6 +222,7 @@ class Verifier {
   const Ledger& ledger_;
   Verification& found_;
   std::map<TrackId, Witnessed> tracks_;
+  JobBoard board_;
 };
 
 }  // namespace

@@ -56,7 +56,7 @@ TEST(Names, OfMessagesAreTheProtocols) {
   EXPECT_EQ(names, (std::vector<std::string>{"HELLO", "WELCOME", "REFUSE", "READY", "GRANT",
                                              "PREPARE", "BEAT", "BEAT_ACK", "REPORT", "ACK",
                                              "REJECT", "CANCEL", "DRAIN", "RELEASE", "BYE",
-                                             "ASK", "ANSWER"}));
+                                             "ASK", "REPLY"}));
 }
 
 TEST(Reason, BelongsToOneVerdict) {

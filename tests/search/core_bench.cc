@@ -19,6 +19,10 @@ struct EventText {
   std::string operator()(const LedgerCreated&) const { return "ledger created"; }
   std::string operator()(const EpochStarted&) const { return "epoch started"; }
   std::string operator()(const TailTorn&) const { return "tail torn"; }
+  std::string operator()(const JobSubmitted& job) const { return "job " + job.job + " submitted"; }
+  std::string operator()(const JobMoved& job) const {
+    return "job " + job.job + " " + std::string(Name(job.status));
+  }
   std::string operator()(const TrackOpened&) const { return "opened"; }
   std::string operator()(const Proposed& event) const {
     return "proposed g" + std::to_string(event.generation.value);
@@ -151,10 +155,13 @@ Effects CoreBench::Carry(Effects effects) {
     log_.push_back(event);
     if (const auto* opened = std::get_if<TrackOpened>(&event.body)) {
       folded_.emplace(event.track, OpenTrack(event.track, *opened, event.seq));
+    } else if (event.track == TrackId{}) {
+      board_.Apply(event);
     } else {
       Apply(folded_.at(event.track), event);
     }
   }
+  EXPECT_TRUE(core_->board() == board_) << "the job board is not the ledger's fold";
   if (!effects.append.empty()) {
     core_->OnAppended(
         {DefaultOptions().ledger, Seq(log_.size()), Sha256(std::to_string(log_.size()))});
@@ -194,6 +201,7 @@ Effects CoreBench::Join(const std::string& name, std::uint32_t credit) {
 
 void CoreBench::Restart(CoreOptions options) {
   Start(std::move(options));
+  core_->SetBoard(board_);
   for (const auto& [id, track] : folded_) {
     core_->AddTrack(CoreTrack{track, makers_.at(id)(track.state.spec)}, now_ms);
   }

@@ -61,6 +61,7 @@ class CoreBench {
   std::uint32_t epoch_ = 0;
   std::vector<Event> log_;
   std::map<TrackId, Track> folded_;  // event by event, apart from core
+  JobBoard board_;                   // likewise
   std::map<TrackId, MakeWorkshopOf> makers_;
   Order granted_;
   Grant grant_;

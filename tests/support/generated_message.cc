@@ -118,7 +118,7 @@ rc::Gen<Message> AnyMessageOfType(std::size_t index) {
                    *AnyLine(), *Within<std::int32_t>(-kMaxPriority, kMaxPriority), *AnyLine(),
                    *arbitrary<bool>()};
       case 16:
-        return Answer{*UpTo(AnswerCode::kWrong), *arbitrary<bool>(), *AnyLine()};
+        return Reply{*UpTo(ReplyCode::kWrong), *arbitrary<bool>(), *AnyLine()};
       default:
         break;
     }

@@ -275,7 +275,7 @@ std::vector<NamedMessage> SampleMessages() {
           {"bye", Bye{"drained"}},
           {"ask", Ask{AskVerb::kSubmit, "matmul", "jobs/matmul.toml", "name = \"matmul\"\n", -3,
                       "ann@boss", true}},
-          {"answer", Answer{AnswerCode::kRefused, false, "a line\nand another\n"}}};
+          {"reply", Reply{ReplyCode::kRefused, false, "a line\nand another\n"}}};
 }
 
 std::vector<NamedEvent> SampleEvents() {

@@ -30,37 +30,37 @@ TEST_F(ReplayFile, NoiseIsTheSameForAnOrderAskedAgainInAnotherProcessAndAttempt)
   const std::string file = Write("t.csv", kTable);
   Order order = TableOrder(X(1), X(2), X(3));
   const auto first = MustOpen(file + kNoise);
-  const std::vector<double> medians = Medians(Ask(*first, order).report);
+  const std::vector<double> medians = Medians(AskDevice(*first, order).report);
   for (std::uint32_t generation = 2; generation < 20; ++generation) {
     order.generation = Generation(generation);
-    Ask(*first, order);
+    AskDevice(*first, order);
   }
   order.generation = Generation(1);
   order.attempt = Attempt(5);
   order.fresh_process = true;
-  EXPECT_EQ(Medians(Ask(*first, order).report), medians);
-  EXPECT_EQ(Medians(Ask(*MustOpen(file + kNoise), order).report), medians);
+  EXPECT_EQ(Medians(AskDevice(*first, order).report), medians);
+  EXPECT_EQ(Medians(AskDevice(*MustOpen(file + kNoise), order).report), medians);
 }
 
 TEST_F(ReplayFile, NoiseDiffersWithSeedTrackGenerationBatchAndKind) {
   const std::string file = Write("t.csv", kTable);
   const Order order = TableOrder(X(1), X(2), X(3));
   const auto device = MustOpen(file + kNoise);
-  const std::vector<double> medians = Medians(Ask(*device, order).report);
+  const std::vector<double> medians = Medians(AskDevice(*device, order).report);
   Order other = order;
   other.track = TrackId(2);
-  EXPECT_NE(Medians(Ask(*device, other).report), medians);
+  EXPECT_NE(Medians(AskDevice(*device, other).report), medians);
   other = order;
   other.generation = Generation(2);
-  EXPECT_NE(Medians(Ask(*device, other).report), medians);
+  EXPECT_NE(Medians(AskDevice(*device, other).report), medians);
   other = order;
   other.batch = 1;
-  EXPECT_NE(Medians(Ask(*device, other).report), medians);
+  EXPECT_NE(Medians(AskDevice(*device, other).report), medians);
   other = order;
   other.kind = OrderKind::kConfirm;
-  EXPECT_NE(Medians(Ask(*device, other).report), medians);
-  EXPECT_NE(Medians(Ask(*MustOpen(file + "?seed=8&jitter=0.01"), order).report),
-            Medians(Ask(*MustOpen(file + "?seed=7&jitter=0.01"), order).report));
+  EXPECT_NE(Medians(AskDevice(*device, other).report), medians);
+  EXPECT_NE(Medians(AskDevice(*MustOpen(file + "?seed=8&jitter=0.01"), order).report),
+            Medians(AskDevice(*MustOpen(file + "?seed=7&jitter=0.01"), order).report));
 }
 
 TEST_F(ReplayFile, NoiseIsPartOfTheToolchainThatATrackIsBoundTo) {

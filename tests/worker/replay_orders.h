@@ -29,7 +29,7 @@ inline std::string ErrorOf(const std::string& argument) {
   return device.error().message;
 }
 
-inline Execution Ask(Device& device, const Order& order) {
+inline Execution AskDevice(Device& device, const Order& order) {
   Result<Execution> execution = device.Execute(order, [](Stage, ArmRole) {});
   CHECK(execution.has_value(), execution.error().message);
   return std::move(*execution);

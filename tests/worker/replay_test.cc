@@ -74,7 +74,7 @@ TEST(ReplayLedger, SaysWhatWasMeasured) {
 TEST(ReplayLedger, GivesTheRoundsAsRecorded) {
   const auto device = MustOpen(kMatmul);
   const Execution execution =
-      Ask(*device, MeasureOrder(Matmul(true, false, 64), Matmul(false, false, 64)));
+      AskDevice(*device, MeasureOrder(Matmul(true, false, 64), Matmul(false, false, 64)));
   Report expected;
   expected.arms = {ArmRole::kCommitted, ArmRole::kCandidate, ArmRole::kIncumbent};
   expected.checks = {CheckFacts{ArmRole::kCandidate, true, 1024 * 1024, 0, 0.0, ""}};
@@ -113,7 +113,7 @@ TEST(ReplayLedger, GivesTheNotesRatios) {
   };
   for (const auto& generation : generations) {
     const Execution execution =
-        Ask(*device, MeasureOrder(generation.candidate, generation.incumbent));
+        AskDevice(*device, MeasureOrder(generation.candidate, generation.incumbent));
     EXPECT_NEAR(MedianRatio(execution.report), generation.ratio, 1e-5)
         << generation.candidate.Text();
   }
@@ -123,7 +123,7 @@ TEST(ReplayLedger, GivesTheLayerNormWinThatTheOldRuleMissed) {
   const auto device = MustOpen(kLayerNorm);
   Order order = MeasureOrder(LayerNorm(2, 128), LayerNorm(2, 256));
   order.scalars = {{"rows", 4096}, {"width", 768}};
-  EXPECT_NEAR(MedianRatio(Ask(*device, order).report), 0.9697, 1e-5);
+  EXPECT_NEAR(MedianRatio(AskDevice(*device, order).report), 0.9697, 1e-5);
 }
 
 TEST(ReplayLedger, DoesNotMindTheOrderOfKnobs) {
@@ -131,7 +131,7 @@ TEST(ReplayLedger, DoesNotMindTheOrderOfKnobs) {
   std::reverse(reversed.settings.begin(), reversed.settings.end());
   Order order = MeasureOrder(reversed, LayerNorm(2, 256));
   order.scalars = {{"rows", 4096}, {"width", 768}};
-  EXPECT_EQ(Ask(*MustOpen(kLayerNorm), order).report.outcome.kind, OutcomeKind::kMeasured);
+  EXPECT_EQ(AskDevice(*MustOpen(kLayerNorm), order).report.outcome.kind, OutcomeKind::kMeasured);
 }
 
 void ExpectNoData(const Report& report, const std::string& why, bool exhausted) {
@@ -145,39 +145,39 @@ void ExpectNoData(const Report& report, const std::string& why, bool exhausted) 
 
 TEST(ReplayLedger, EndsWhereNothingIsRecorded) {
   const auto device = MustOpen(kMatmul);
-  ExpectNoData(Ask(*device, MeasureOrder(Matmul(false, true, 16), Matmul(true, true, 32))).report,
+  ExpectNoData(AskDevice(*device, MeasureOrder(Matmul(false, true, 16), Matmul(true, true, 32))).report,
                "no recorded generation measures \"transpose_a=false", true);
   // Both were recorded, but not against each other.
-  ExpectNoData(Ask(*device, MeasureOrder(Matmul(true, true, 32), Matmul(false, false, 64))).report,
+  ExpectNoData(AskDevice(*device, MeasureOrder(Matmul(true, true, 32), Matmul(false, false, 64))).report,
                "no recorded generation", true);
   // Refused before it ran.
-  ExpectNoData(Ask(*device, MeasureOrder(Matmul(true, true, 128), Matmul(true, true, 32))).report,
+  ExpectNoData(AskDevice(*device, MeasureOrder(Matmul(true, true, 128), Matmul(true, true, 32))).report,
                "no recorded generation", true);
 }
 
 TEST(ReplayLedger, HasNoMoreRoundsThanWereRecorded) {
   const auto device = MustOpen(kMatmul);
   Order order = MeasureOrder(Matmul(true, false, 64), Matmul(false, false, 64), NoteRounds(4));
-  ExpectNoData(Ask(*device, order).report, "generation 1 has 3 rounds, the order asks for 4", true);
+  ExpectNoData(AskDevice(*device, order).report, "generation 1 has 3 rounds, the order asks for 4", true);
   order.rounds = NoteRounds(3);
   order.batch = 1;
-  ExpectNoData(Ask(*device, order).report, "generation 1 has 3 rounds, the order asks for 4", true);
+  ExpectNoData(AskDevice(*device, order).report, "generation 1 has 3 rounds, the order asks for 4", true);
   // Rounds of later batches go on where the earlier ones ended.
   order.rounds = NoteRounds(1);
   order.batch = 2;
   EXPECT_EQ(
-      Ask(*device, order).report.rounds,
+      AskDevice(*device, order).report.rounds,
       (std::vector<RoundMedians>{{{{0, 0, 81.92, 0}, {1, 0, 93.184, 0}, {2, 0, 119.808, 0}}}}));
   // C-I-I-C asks for two visits where one was recorded.
   order.batch = 0;
   order.rounds = {RoundPlan{true, {{1, 0}, {2, 0}, {2, 0}, {1, 0}}}};
-  ExpectNoData(Ask(*device, order).report, "one visit an arm and round", true);
+  ExpectNoData(AskDevice(*device, order).report, "one visit an arm and round", true);
 }
 
 TEST(ReplayLedger, LeavesBurnInOutOfTheReport) {
   Order order = MeasureOrder(Matmul(true, false, 64), Matmul(false, false, 64), NoteRounds(3));
   order.rounds.insert(order.rounds.begin(), RoundPlan{false, {{1, 0}, {2, 0}}});
-  const Report report = Ask(*MustOpen(kMatmul), order).report;
+  const Report report = AskDevice(*MustOpen(kMatmul), order).report;
   ASSERT_THAT(report.rounds, SizeIs(3));
   EXPECT_EQ(report.rounds[0].visits[0].median_us, 82.736);
 }
@@ -185,13 +185,13 @@ TEST(ReplayLedger, LeavesBurnInOutOfTheReport) {
 TEST(ReplayLedger, AnswersNoOtherShape) {
   Order order = MeasureOrder(Matmul(true, false, 64), Matmul(false, false, 64));
   order.scalars[1].value = 512;
-  ExpectNoData(Ask(*MustOpen(kMatmul), order).report, "for n=512, the recording has n=1024", true);
+  ExpectNoData(AskDevice(*MustOpen(kMatmul), order).report, "for n=512, the recording has n=1024", true);
 }
 
 TEST(ReplayLedger, HasNoConfirmationAndIsNotAtItsEndForThat) {
   Order order = MeasureOrder(Matmul(true, false, 64), Matmul(false, false, 64));
   order.kind = OrderKind::kConfirm;
-  ExpectNoData(Ask(*MustOpen(kMatmul), order).report, "no confirmation", false);
+  ExpectNoData(AskDevice(*MustOpen(kMatmul), order).report, "no confirmation", false);
 }
 
 Configuration Gemm(std::vector<std::int64_t> values) {
@@ -213,7 +213,7 @@ TEST(ReplayTable, LooksEveryArmUp) {
   EXPECT_EQ(facts.model, "RTX 2080 Ti");
   EXPECT_THAT(facts.toolchain, StartsWith("replay gemm.RTX_2080_Ti.csv.gz "));
   EXPECT_THAT(facts.instruments, SizeIs(5));
-  const Report report = Ask(*device, TableOrder(kGemmFirst, kGemmBest, kGemmSecond)).report;
+  const Report report = AskDevice(*device, TableOrder(kGemmFirst, kGemmBest, kGemmSecond)).report;
   EXPECT_EQ(report.outcome, Outcome{});
   ASSERT_THAT(report.rounds, SizeIs(3));
   EXPECT_DOUBLE_EQ(report.rounds[0].visits[0].median_us, 60880.553);
@@ -225,7 +225,7 @@ TEST(ReplayTable, TakesTruthValuesForZeroAndOne) {
   Configuration words = kGemmSecond;
   words.Set("SA", true);
   words.Set("SB", false);
-  const Report report = Ask(*MustOpen(kGemm), TableOrder(kGemmFirst, words, kGemmFirst)).report;
+  const Report report = AskDevice(*MustOpen(kGemm), TableOrder(kGemmFirst, words, kGemmFirst)).report;
   ASSERT_EQ(report.outcome, Outcome{});
   EXPECT_DOUBLE_EQ(report.rounds[0].visits[1].median_us, 57657.588);
 }
@@ -233,14 +233,14 @@ TEST(ReplayTable, TakesTruthValuesForZeroAndOne) {
 TEST(ReplayTable, IsNotAtItsEndWhereAConfigurationIsMissing) {
   const auto device = MustOpen(kGemm);
   const auto none = [&](const Configuration& candidate) {
-    return Ask(*device, TableOrder(kGemmFirst, candidate, kGemmFirst)).report;
+    return AskDevice(*device, TableOrder(kGemmFirst, candidate, kGemmFirst)).report;
   };
   ExpectNoData(none(Gemm({16, 16, 8, 8, 8, 8, 8, 8, 0, 0})), "not listed: MWG=16", false);
   ExpectNoData(none(Gemm({16, 16})), "no knob MDIMC, the table has", false);
   Configuration more = kGemmFirst;
   more.settings.push_back({"KWG", std::int64_t{32}});
   ExpectNoData(none(more), "the table has no knob KWG", false);
-  ExpectNoData(Ask(*device, TableOrder({}, kGemmBest, kGemmFirst)).report,
+  ExpectNoData(AskDevice(*device, TableOrder({}, kGemmBest, kGemmFirst)).report,
                "the committed kernel has no knobs to look it up by", false);
 }
 
@@ -255,7 +255,7 @@ TEST(ReplayTable, ReadsTheFailuresOfAPublishedTable) {
   };
   const auto device = MustOpen(kConvolution);
   const Report report =
-      Ask(*device, TableOrder(convolution(1), convolution(5), convolution(1))).report;
+      AskDevice(*device, TableOrder(convolution(1), convolution(5), convolution(1))).report;
   EXPECT_EQ(report.outcome.kind, OutcomeKind::kBuildFailed);
   EXPECT_EQ(report.outcome.arm, ArmRole::kCandidate);
 }
@@ -264,15 +264,15 @@ TEST_F(ReplayFile, TableFailuresAreTheArmsOutcome) {
   const auto device = MustOpen(
       Write("t.Card.csv", "x,status,time_ms\n1,ok,2.5\n2,compile,\n3,runtime,\n4,ok,1\r\n"));
   EXPECT_EQ(device->Facts().model, "Card");
-  EXPECT_EQ(Ask(*device, TableOrder(X(1), X(2), X(4))).report.outcome,
+  EXPECT_EQ(AskDevice(*device, TableOrder(X(1), X(2), X(4))).report.outcome,
             (Outcome{OutcomeKind::kBuildFailed, ArmRole::kCandidate,
                      "recorded as a compile failure: x=2"}));
-  EXPECT_EQ(Ask(*device, TableOrder(X(1), X(3), X(4))).report.outcome,
+  EXPECT_EQ(AskDevice(*device, TableOrder(X(1), X(3), X(4))).report.outcome,
             (Outcome{OutcomeKind::kLaunchFailed, ArmRole::kCandidate,
                      "recorded as a runtime failure: x=3"}));
   // All arms are built before any is run.
-  EXPECT_EQ(Ask(*device, TableOrder(X(1), X(3), X(2))).report.outcome.arm, ArmRole::kIncumbent);
-  EXPECT_EQ(Ask(*device, TableOrder(X(1), X(4), X(1))).report.outcome, Outcome{});
+  EXPECT_EQ(AskDevice(*device, TableOrder(X(1), X(3), X(2))).report.outcome.arm, ArmRole::kIncumbent);
+  EXPECT_EQ(AskDevice(*device, TableOrder(X(1), X(4), X(1))).report.outcome, Outcome{});
 }
 
 TEST_F(ReplayFile, TheModelCanBeGiven) {
@@ -335,9 +335,9 @@ TEST_F(ReplayFile, AnswersNoOrderThatAsksForACheckWithWhatWasNeverChecked) {
   one.settings = {{"x", std::int64_t{1}}};
   two.settings = {{"x", std::int64_t{2}}};
   Order order = MeasureOrder(one, two, NoteRounds(1));
-  EXPECT_EQ(Ask(*device, order).report.outcome.kind, OutcomeKind::kMeasured);
+  EXPECT_EQ(AskDevice(*device, order).report.outcome.kind, OutcomeKind::kMeasured);
   order.check.reference = 0;
-  const Report report = Ask(*device, order).report;
+  const Report report = AskDevice(*device, order).report;
   EXPECT_EQ(report.outcome.kind, OutcomeKind::kNoData);
   EXPECT_EQ(report.outcome.detail,
             "D: recorded without a check (no max_abs_error), and the order asks for one");
@@ -426,7 +426,7 @@ TEST(ReplaySpeed, AnswersAnOrderInWellUnderAMillisecond) {
   const double seconds = test::LeastCpuSeconds(kLimit, [&] {
     for (int i = 1; i <= kOrders; ++i) {
       order.generation = Generation(static_cast<std::uint32_t>(i));
-      ASSERT_EQ(Ask(*device, order).report.outcome.kind, OutcomeKind::kMeasured);
+      ASSERT_EQ(AskDevice(*device, order).report.outcome.kind, OutcomeKind::kMeasured);
     }
   });
   std::printf("%.1f us an order\n", 1e6 * seconds / kOrders);
