@@ -3,8 +3,8 @@
 // order at a time. The seam between agent (must not crash) and device (may).
 //
 // Over a socketpair, length-prefixed frames: agent -> runner: 'O' order, 'P' prepare;
-// runner -> agent: 'F' facts (once, at start), 'S' stage and arm, 'R' report and evidence samples,
-// 'E' error text.
+// runner -> agent: 'B' how its sandbox is, 'F' facts (once, at start), 'S' stage and arm, 'W' it is
+// worn, 'R' report and evidence samples, 'E' error text.
 
 #include <cstdint>
 #include <memory>

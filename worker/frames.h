@@ -11,6 +11,8 @@
 //              conditions
 //   conditions := clock_reasons u64, memory_mhz u32, temperature_c u32, power_w f64, foreign u32
 //   notes   := count u32, (size u32, text)...
+//   'B'     := text                         (how the sandbox is, at most once, before the facts)
+//   'W'     := nothing                      (before a report: the runner should be replaced after it)
 //   'E'     := text
 //   'O'     := EncodeOrder
 //   'P'     := EncodeMessage(Prepare)

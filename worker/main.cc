@@ -47,6 +47,7 @@
 #include "worker/outside.h"
 #include "worker/process_child.h"
 #include "worker/runner.h"
+#include "worker/sandbox/sandbox.h"
 #include "worker/spool.h"
 
 namespace pawl {
@@ -71,6 +72,7 @@ struct Options {
   std::uint64_t cache_mb = 2'048;
   std::uint32_t orders_per_runner = 0;
   bool bracket = false;
+  std::string sandbox = std::string(Name(SandboxMode::kAuto));
   std::string clocks = std::string(Name(ClockMode::kObserve));
   std::string clock_mhz = "base";
   std::uint32_t memory_clock_mhz = 0;
@@ -226,6 +228,16 @@ Result<std::uint32_t> ParseClockMhz(std::string_view text) {
                std::to_string(kMostClockMhz)};
 }
 
+// Profilers and sanitizers of GPUs speak by sockets and files with what they put into the runner.
+bool IsUnderATool() {
+  for (const char* const variable :
+       {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH", "NV_SANITIZER_INJECTION_PORT_BASE"}) {
+    if (const char* value = std::getenv(variable); value && *value) return true;
+  }
+  const char* const preloaded = std::getenv("LD_PRELOAD");
+  return preloaded != nullptr && std::strstr(preloaded, "Injection") != nullptr;
+}
+
 // Two workers of one name would be taken for one that was started again, by turns, and neither
 // would finish anything. So a name is taken by an abstract socket, which goes with its process; one
 // for each coordinator, as workers of other coordinators may have the same. Returns its descriptor.
@@ -296,6 +308,14 @@ int Work(const Options& options) {
   runner.device_options.cache_bytes = options.cache_mb << 20;
   runner.device_options.cores = *cores;
   runner.device_options.profiler_bracket = options.bracket;
+  runner.sandbox = *ParseSandboxMode(options.sandbox);
+  if (runner.sandbox == SandboxMode::kAuto && (options.bracket || IsUnderATool())) {
+    runner.sandbox = SandboxMode::kOff;
+  }
+  runner.hidden = {DefaultKeyFolder()};
+  if (!options.keys.empty()) runner.hidden.push_back(options.keys);
+  runner.on_sandbox = [](const std::string& line) { spdlog::info("event=sandbox {}", line); };
+  if (runner.sandbox == SandboxMode::kOff) spdlog::info("event=sandbox on=nothing");
   const std::unique_ptr<Child> process = MakeProcessChild(runner);
   KeeperOptions keeping;
   keeping.leases = options.clock_leases;
@@ -402,6 +422,12 @@ int Main(int argc, char** argv) {
       ->capture_default_str();
   app.add_flag("--bracket", options.bracket,
                "a GPU's timed calls between the profiler's start and stop calls");
+  app.add_option("--sandbox", options.sandbox,
+                 "what kernels may reach: auto: nothing but their scratch, as far as the system can "
+                 "see to it; require: or do not work; off: all that this user may")
+      ->capture_default_str()
+      ->envname("PAWL_SANDBOX")
+      ->check(CLI::IsMember({"auto", "require", "off"}));
   app.add_option(
          "--clocks", options.clocks,
          "a GPU's clocks: observe; pin: hold them where that is allowed; require-pinned: or "

@@ -1,6 +1,7 @@
 #include "worker/object_cache.h"
 
 #include <fcntl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,9 +24,18 @@ constexpr std::size_t kHeadBytes = 8 + 32;
 constexpr char kAside[] = "aside.";  // names of files that are being written begin so
 constexpr std::chrono::minutes kLongestWrite(10);
 
-// Names of files that are being written differ within a process by this, between processes by their
-// id.
+// Names of files that are being written differ within a process by this, between processes by what
+// they have drawn: runners in sandboxes all have the same number.
 std::atomic<std::uint64_t> next_name{0};
+
+std::string DrawnName() {
+  std::uint64_t bits[2] = {};
+  // Early at boot, at worst: then the time tells them apart.
+  if (::getrandom(bits, sizeof bits, GRND_NONBLOCK) != static_cast<ssize_t>(sizeof bits)) {
+    bits[0] = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+  }
+  return std::to_string(bits[0]) + "." + std::to_string(bits[1]);
+}
 
 std::string ReadAll(int fd) {
   struct stat info {};
@@ -45,7 +55,7 @@ std::string ReadAll(int fd) {
 }  // namespace
 
 ObjectCache::ObjectCache(std::string folder, std::uint64_t max_bytes)
-    : folder_(std::move(folder)), max_bytes_(max_bytes) {}
+    : folder_(std::move(folder)), max_bytes_(max_bytes), drawn_name_(DrawnName()) {}
 
 Result<std::unique_ptr<ObjectCache>> ObjectCache::Open(const std::string& folder,
                                                        std::uint64_t max_bytes) {
@@ -87,8 +97,8 @@ Status ObjectCache::Put(const Digest& key, std::string_view bytes) {
   const std::string path = PathOf(key);
   std::error_code failed;
   fs::create_directories(fs::path(path).parent_path(), failed);
-  const std::string aside = folder_ + "/" + kAside + std::to_string(::getpid()) + "." +
-                            std::to_string(next_name.fetch_add(1));
+  const std::string aside =
+      folder_ + "/" + kAside + drawn_name_ + "." + std::to_string(next_name.fetch_add(1));
   {
     std::ofstream file(aside, std::ios::binary | std::ios::trunc);
     const Digest digest = Sha256(bytes);

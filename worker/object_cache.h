@@ -36,6 +36,7 @@ class ObjectCache {
 
   const std::string folder_;
   const std::uint64_t max_bytes_;
+  const std::string drawn_name_;  // part of the names of files that are being written
 
   std::mutex trimming_;            // guards what follows
   std::uint64_t total_bytes_ = 0;  // at the last look, plus what this process has put since

@@ -80,6 +80,11 @@ class ProcessChild final : public Child {
         facts_ = *facts;
         return facts;
       }
+      if (frame && frame->tag == 'B') {
+        if (frame->payload != sandbox_ && options_.on_sandbox) options_.on_sandbox(frame->payload);
+        sandbox_ = frame->payload;
+        continue;
+      }
       if (frame) {
         const std::string text =
             frame->tag == 'E' ? frame->payload : "runner: spoke before its device was open";
@@ -127,9 +132,19 @@ class ProcessChild final : public Child {
     if (!Running()) return std::nullopt;
     Flush();
     if (std::optional<Frame> frame = ReadFrame()) {
+      if (frame->tag == 'W') {
+        worn_ = true;
+        return Next();
+      }
       Result<ChildEvent> event = Decode(*frame);
       // What a kernel has left running would disturb what is measured next.
-      if (frame->tag == 'R' || frame->tag == 'E') EndEscaped(pid_);
+      if (frame->tag == 'R' || frame->tag == 'E') {
+        if (worn_) {
+          Reap();
+        } else {
+          EndEscaped(pid_);
+        }
+      }
       if (event) return *event;
       damage_ = event.error().message;
     }
@@ -151,6 +166,7 @@ class ProcessChild final : public Child {
 
   const ProcessChildOptions options_;
   DeviceFacts facts_;
+  std::string sandbox_;  // what was said of it last
 
   // Of the running process; pid_ is -1 when there is none.
   pid_t pid_ = -1;
@@ -158,6 +174,7 @@ class ProcessChild final : public Child {
   FrameReader reader_;
   std::string outgoing_;  // what its socket has not taken yet
   bool ended_ = false;    // its socket is closed or its process is gone
+  bool worn_ = false;     // to be replaced after its report
   std::string damage_;    // what was wrong with what it sent
 };
 
@@ -179,6 +196,8 @@ Status ProcessChild::Spawn() {
   command.fd = kRunnerFd;
   command.device = options_.device;
   command.options = options_.device_options;
+  command.sandbox = options_.sandbox;
+  command.hidden = options_.hidden;
   std::vector<std::string> arguments = RunnerArguments(command);
   arguments.insert(arguments.begin(), "pawl-worker");
   std::vector<char*> argv;
@@ -218,6 +237,7 @@ Status ProcessChild::Spawn() {
   reader_ = FrameReader();
   outgoing_.clear();
   ended_ = false;
+  worn_ = false;
   damage_.clear();
   pidfd_.Reset(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
   epoll_.Reset(::epoll_create1(EPOLL_CLOEXEC));

@@ -42,7 +42,9 @@ set_source_files_properties(device/emulated/watch.cc device/emulated/warp_clock.
 
 pawl_library(pawl_runner
   SOURCES descendants.cc device.cc evidence.cc frames.cc outside.cc process_child.cc runner.cc
+    sandbox/calls.cc sandbox/files.cc sandbox/process_limit.cc sandbox/sandbox.cc
   HEADERS child.h descendants.h evidence.h frames.h outside.h process_child.h runner.h
+    sandbox/calls.h sandbox/files.h sandbox/process_limit.h sandbox/sandbox.h
   LINK pawl_schema LINK_PRIVATE pawl_cuda_device pawl_emulated_device pawl_host_device pawl_replay PkgConfig::ZSTD
     nlohmann_json::nlohmann_json)
 # GCC 12 sees out-of-bounds copies in "literal" + std::string that are not there (PR 105329).

@@ -4,13 +4,15 @@
 // conversation).
 //
 // It may crash or hang, and dies with its parent: its own session, SIGKILL when the agent dies, no
-// core files, a memory limit, first in line for the kernel's out-of-memory killer.
+// core files, a memory limit, first in line for the kernel's out-of-memory killer; in a sandbox
+// (worker/sandbox/sandbox.h).
 
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "worker/device.h"
+#include "worker/sandbox/sandbox.h"
 
 namespace pawl {
 
@@ -19,6 +21,8 @@ struct RunnerCommand {
   int fd = -1;  // the socket to the agent
   std::string device;
   DeviceOptions options;
+  SandboxMode sandbox = SandboxMode::kAuto;
+  std::vector<std::string> hidden;  // folders that its kernels see empty
 };
 
 // The arguments after argv[0] that start a runner, and back. Parse: nullopt when this is not a

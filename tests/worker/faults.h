@@ -20,10 +20,15 @@ inline SourceText FaultSource(const std::string& file) {
 
 // Candidate `fault` (a file's stem) beside committed and incumbent `right`, two rounds on two input
 // sets.
-inline Order FaultOrder(const std::string& fault, std::int64_t n = 1000) {
+// `defines`: lines in front of the candidate, of what a test tells it.
+inline Order FaultOrder(const std::string& fault, std::int64_t n = 1000,
+                        const std::string& defines = "") {
+  const SourceText candidate = test::TextSource(
+      fault + ".cc",
+      defines + test::ReadFile(test::SourceFolder() + "/tests/data/faults/" + fault + ".cc"));
   return test::DoubleOrder("host", Instrument::kWallTime, FaultSource("reference.h"),
                            {FaultSource("right.cc"), test::DoubleLaunch("right")},
-                           {FaultSource(fault + ".cc"), test::DoubleLaunch(fault)}, n);
+                           {candidate, test::DoubleLaunch(fault)}, n);
 }
 
 }  // namespace pawl

@@ -76,6 +76,8 @@ TEST(RunnerArguments, AreReadBackAsTheyWereWritten) {
   command.options.cache_bytes = 12;
   command.options.cores = {0, 5};
   command.options.memory_bytes = 34;
+  command.sandbox = SandboxMode::kRequire;
+  command.hidden = {"/k", "/a key"};
   std::vector<std::string> arguments = RunnerArguments(command);
   std::vector<const char*> argv = {"pawl-worker"};
   for (const std::string& argument : arguments) argv.push_back(argument.c_str());
@@ -86,6 +88,8 @@ TEST(RunnerArguments, AreReadBackAsTheyWereWritten) {
   EXPECT_EQ((*parsed)->options.cores, command.options.cores);
   EXPECT_EQ((*parsed)->options.cache_bytes, 12u);
   EXPECT_EQ((*parsed)->options.memory_bytes, 34u);
+  EXPECT_EQ((*parsed)->sandbox, SandboxMode::kRequire);
+  EXPECT_EQ((*parsed)->hidden, command.hidden);
 
   const char* const other[] = {"pawl-worker", "--connect", "ipc://x"};
   EXPECT_FALSE(ParseRunnerArguments(3, other).has_value());
