@@ -126,6 +126,10 @@ TEST_F(Sandboxed, WritesOnlyToItsOwnDisksAndDoesNotSeeWhatIsHidden) {
   const std::string places[] = {
       folder_ / "ledger.new", folder_ / "spool.new", CacheOfAllTests() + "/../sandbox_test.new",
       std::string(home == nullptr ? "/root" : home) + "/pawl-sandbox-test.new"};
+  const auto remove = [&places] {
+    for (const std::string& place : places) std::filesystem::remove(place);
+  };
+  remove();
   std::string files;
   for (const std::string& place : places) files += "\"" + place + "\",";
   const std::string secret = folder_ / "keys/secret.key";
@@ -140,6 +144,7 @@ TEST_F(Sandboxed, WritesOnlyToItsOwnDisksAndDoesNotSeeWhatIsHidden) {
   }
   ExpectThrough(order);
   EXPECT_TRUE(std::filesystem::exists(places[0]));
+  remove();
 }
 
 TEST_F(Sandboxed, IsNobodyElseAndDoesNotReachTheWorker) {
