@@ -48,8 +48,12 @@ int main(int argc, char** argv) {
   // As where the system allows no namespaces.
   constexpr std::string_view kCaged = "caged:";
   if (runner.device.rfind(kCaged, 0) == 0) {
-    const std::string problem = pawl::DropPrivileges() + pawl::FilterCalls(false);
-    if (!problem.empty()) std::fprintf(stderr, "runner_for_tests: %s\n", problem.c_str());
+    std::string problem = pawl::DropPrivileges();
+    if (problem.empty()) problem = pawl::FilterCalls(false);  // which needs the other
+    if (!problem.empty()) {
+      std::fprintf(stderr, "runner_for_tests: %s\n", problem.c_str());
+      return 2;
+    }
     pawl::RunnerCommand caged = runner;
     caged.device.erase(0, kCaged.size());
     return pawl::RunnerMain(caged);
