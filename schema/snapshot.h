@@ -35,7 +35,7 @@ struct TrackState {
   std::string why;                      // paused or closed: the reason
   Configuration incumbent;
   Generation incumbent_since;           // the generation that was kept; 0: the start configuration
-  Generation last;                      // the last settled generation; 0: none
+  Generation last;                      // the highest settled generation; 0: none
   std::uint32_t kept = 0, rejected = 0, voided = 0;
   std::uint32_t stale = 0;              // rejections in a row
   std::uint32_t voids_in_row = 0;

@@ -127,15 +127,21 @@ std::string Follow::ProgressText() const {
       if (entry.track.confirmation) text += "[" + std::to_string(id.value) + "] confirming  ";
       continue;
     }
-    text += "[" + std::to_string(id.value) + "] generation " + std::to_string(state.last.value + 1);
+    const auto& open = entry.track.generations;
+    const bool several = open.size() > 1;
+    text += "[" + std::to_string(id.value) + "] generation" + (several ? "s " : " ");
+    if (open.empty()) text += std::to_string(state.last.value + 1);
+    for (const auto& [generation, unused] : open) {
+      text += (generation == open.begin()->first ? "" : ", ") + std::to_string(generation.value);
+    }
     if (state.spec.budget.generations > 0) {
       text += " of " + std::to_string(state.spec.budget.generations);
-      left += std::int64_t{state.spec.budget.generations} - state.last.value;
+      left += std::int64_t{state.spec.budget.generations} - Decisions(state);
     } else {
       bounded = false;
     }
     text += ", " + std::to_string(state.kept) + " kept";
-    if (entry.track.generation) text += ": " + ChangeText(entry.track.generation->proposed.changes);
+    if (open.size() == 1) text += ": " + ChangeText(open.begin()->second.proposed.changes);
     text += "  ";
   }
   if (bounded && left > 0 && decided_here_ > 0) {
@@ -183,13 +189,13 @@ int Follow::Summary() {
     if (json_) {
       if (printed_.contains(id)) continue;
       const Confirmed* const last = confirmed != stored.end() ? &confirmed->second : nullptr;
-      const bool open = entry.track.generation.has_value();
+      const std::size_t open = entry.track.generations.size();
       Print(TrackJson(state, open, last, service_.ledger().head().seq).dump() + "\n");
       continue;
     }
     std::string text = "\ntrack " + std::to_string(id.value) + ": " + TrackTitle(state.spec) + "\n";
     text += "  " + std::string(Name(state.status)) + (state.why.empty() ? "" : ": " + state.why) +
-            "; " + std::to_string(state.last.value) + " generations, " +
+            "; " + std::to_string(Decisions(state)) + " generations, " +
             std::to_string(state.kept) + " kept, " + std::to_string(state.rejected) +
             " rejected, " + std::to_string(state.voided) + " void\n";
     text += "  incumbent  " + state.incumbent.Text() + "\n";

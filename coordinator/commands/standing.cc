@@ -51,7 +51,7 @@ Result<std::string> TracksStanding(const Ledger& ledger,
                         " confirmed: " + ConfirmationText(*confirmed, state) + "\n";
     }
     if (json) {
-      lines += TrackJson(state, track->generation.has_value(), confirmed, ledger.head().seq).dump();
+      lines += TrackJson(state, track->generations.size(), confirmed, ledger.head().seq).dump();
       lines += '\n';
       continue;
     }
@@ -60,7 +60,7 @@ Result<std::string> TracksStanding(const Ledger& ledger,
     table.Add({{std::to_string(id.value)},
                {TrackTitle(state.spec)},
                {status, state.status == TrackStatus::kPaused ? Tone::kBad : Tone::kPlain},
-               {std::to_string(state.last.value)},
+               {std::to_string(Decisions(state))},
                {std::to_string(state.kept)},
                {std::to_string(state.rejected)},
                {std::to_string(state.voided)},

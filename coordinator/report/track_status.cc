@@ -57,7 +57,11 @@ std::string ConfirmationText(const Confirmed& confirmed, const TrackState& state
          (confirmed.incumbent == state.incumbent ? "" : "; of an earlier incumbent");
 }
 
-nlohmann::json TrackJson(const TrackState& state, bool open, const Confirmed* confirmation,
+std::uint32_t Decisions(const TrackState& state) {
+  return state.kept + state.rejected + state.voided;
+}
+
+nlohmann::json TrackJson(const TrackState& state, std::size_t open, const Confirmed* confirmation,
                          Seq head) {
   return {{"track", state.id.value},
           {"label", state.spec.label},
@@ -73,8 +77,9 @@ nlohmann::json TrackJson(const TrackState& state, bool open, const Confirmed* co
           {"proposer", state.spec.proposer},
           {"status", Name(state.status)},
           {"reason", state.why},
-          {"generations", state.last.value},
-          {"open", open},
+          {"generations", Decisions(state)},
+          {"open", open > 0},
+          {"in_flight", open},
           {"kept", state.kept},
           {"rejected", state.rejected},
           {"void", state.voided},

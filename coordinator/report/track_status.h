@@ -21,10 +21,13 @@ Result<std::map<TrackId, Confirmed>> LastConfirmations(
 // generation.h's, and whether the track has another incumbent since.
 std::string ConfirmationText(const Confirmed& confirmed, const TrackState& state);
 
-// One object a track of `pawl status --json`; the keys are in docs/commands.md. `confirmation`:
-// its last, null: none. `head`: of the ledger.
-nlohmann::json TrackJson(const TrackState& state, bool open, const Confirmed* confirmation,
+// One object a track of `pawl status --json`; the keys are in docs/commands.md. `open`: how
+// many generations are. `confirmation`: its last, null: none. `head`: of the ledger.
+nlohmann::json TrackJson(const TrackState& state, std::size_t open, const Confirmed* confirmation,
                          Seq head);
+
+// Generations decided so far; of several in flight a newer one may be decided before an older one.
+std::uint32_t Decisions(const TrackState& state);
 
 // What running the job again would do for these tracks, and what else could be done where that is
 // nothing: "run again to go on".

@@ -275,6 +275,7 @@ Result<Bound> BindJob(const Job& job, const DeviceFacts& facts, const OperationL
       continue;
     }
     bound.specs.push_back(*std::move(spec));
+    bound.in_flight.push_back(request.in_flight);
   }
   return bound;
 }

@@ -21,7 +21,10 @@ using OperationLookup =
     std::function<Result<std::shared_ptr<const Operation>>(const std::string& name)>;
 
 struct Bound {
-  std::vector<TrackSpec> specs;      // in the job's order
+  std::vector<TrackSpec> specs;  // in the job's order
+  // Of each of them, how many candidates may be measured at once. Not bound: a job that is run
+  // again may say another number.
+  std::vector<std::uint32_t> in_flight;
   std::vector<std::string> reasons;  // why each other track cannot use the device, a line each
 };
 

@@ -16,6 +16,12 @@ void Core::State::Emit(Effects& effects, TrackId id, EventBody body) {
   Apply(At(id).track, event);
   last_seq = event.seq;
   unappended = true;
+  // What was asked for in vain may be there after these.
+  if (std::holds_alternative<Decided>(event.body) ||
+      std::holds_alternative<TrackResumed>(event.body) ||
+      std::holds_alternative<Confirmed>(event.body)) {
+    searches.at(id).further = true;
+  }
   effects.append.push_back(std::move(event));
 }
 
@@ -25,6 +31,7 @@ void Core::State::Proceed(Effects& effects) {
   const std::set<TrackId> todo = std::exchange(dirty, {});
   for (const TrackId id : todo) Advance(effects, id);
   GrantWanted(effects);
+  while (ProposeFurther(effects)) GrantWanted(effects);
 }
 
 bool Core::State::Done() const {
@@ -36,9 +43,9 @@ bool Core::State::Done() const {
   if (tracks.empty() || options.stay) return false;
   return std::all_of(tracks.begin(), tracks.end(), [this](const auto& entry) {
     const Track& track = entry.second.track;
-    if (track.confirmation || work.at(entry.first).confirm_asked) return false;
+    if (track.confirmation || searches.at(entry.first).confirm_asked) return false;
     if (!options.search) return true;
-    return !track.generation && track.state.status != TrackStatus::kSearching;
+    return track.generations.empty() && track.state.status != TrackStatus::kSearching;
   });
 }
 
@@ -48,22 +55,25 @@ void Core::AddTrack(CoreTrack track, std::int64_t now_ms) {
   State& state = *state_;
   const TrackId id = track.track.state.id;
   CHECK(!state.tracks.contains(id), "track", id.value);
-  Work& work = state.work[id];
-  for (const OrderKind kind : {OrderKind::kMeasure, OrderKind::kConfirm}) {
-    const auto& open =
-        kind == OrderKind::kMeasure ? track.track.generation : track.track.confirmation;
-    if (!open || !open->attempt) continue;
-    const OpenAttempt& attempt = *open->attempt;
+  state.searches[id];
+  const auto wait_for = [&](OrderKind kind, const OpenGeneration& open) {
+    if (!open.attempt) return;
+    const OpenAttempt& attempt = *open.attempt;
     Lease lease;
-    lease.key = {kind, id, open->proposed.generation, attempt.attempt, attempt.batch};
+    lease.key = {kind, id, open.proposed.generation, attempt.attempt, attempt.batch};
     lease.worker = attempt.worker;
     lease.boot = attempt.boot;
     lease.granted_ms = now_ms;
     lease.lease_ms = attempt.lease_ms;
     lease.expires_ms = now_ms + attempt.lease_ms;
     state.Expect(lease.expires_ms);
-    work.lease = std::move(lease);
+    state.work[SubjectOf(lease.key)].lease = std::move(lease);
+  };
+  for (const auto& [generation, open] : track.track.generations) {
+    wait_for(OrderKind::kMeasure, open);
   }
+  if (track.track.confirmation) wait_for(OrderKind::kConfirm, *track.track.confirmation);
+  if (track.in_flight > 1) state.wide.insert(id);
   state.tracks.emplace(id, std::move(track));
   state.dirty.insert(id);
   state.now_ms = now_ms;
@@ -155,7 +165,7 @@ Effects Core::OnConfirm(TrackId id, std::int64_t now_ms) {
     effects.notes.push_back("no track " + std::to_string(id.value) + " to confirm");
     return effects;
   }
-  state_->work[id].confirm_asked = true;
+  state_->searches.at(id).confirm_asked = true;
   state_->dirty.insert(id);
   state_->Proceed(effects);
   return effects;
@@ -172,11 +182,30 @@ Effects Core::OnOpenTrack(const TrackOpened& opened, Workshop workshop, std::int
   state.unappended = true;
   Effects effects;
   effects.append.push_back({state.last_seq, 0, id, opened});
-  state.tracks.emplace(id, CoreTrack{OpenTrack(id, opened, state.last_seq), std::move(workshop)});
-  state.work[id];
+  state.tracks.emplace(id,
+                       CoreTrack{OpenTrack(id, opened, state.last_seq), std::move(workshop), 1});
+  state.searches[id];
   state.dirty.insert(id);
   state.Match(id);
   state.Proceed(effects);
+  return effects;
+}
+
+Effects Core::OnInFlight(TrackId id, std::uint32_t most, std::int64_t now_ms) {
+  CHECK(most > 0, "track", id.value);
+  state_->now_ms = now_ms;
+  Effects effects;
+  const auto found = state_->tracks.find(id);
+  if (found == state_->tracks.end()) return effects;
+  found->second.in_flight = most;
+  state_->searches.at(id).further = true;
+  if (most > 1) {
+    state_->wide.insert(id);
+  } else {
+    state_->wide.erase(id);
+  }
+  state_->dirty.insert(id);
+  state_->Proceed(effects);
   return effects;
 }
 
@@ -226,7 +255,7 @@ void Core::OnAppended(const LedgerHead& head) {
 void Core::OnStall(std::int64_t stalled_ms) {
   State& state = *state_;
   for (auto& [peer, worker] : state.workers) worker.heard_ms += stalled_ms;
-  for (auto& [id, work] : state.work) {
+  for (auto& [subject, work] : state.work) {
     if (work.lease) work.lease->expires_ms += stalled_ms;
   }
   if (state.next_deadline != std::numeric_limits<std::int64_t>::max()) {

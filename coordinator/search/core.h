@@ -4,8 +4,13 @@
 //
 // Invariants: 1. effects' events are durable before any of the same effects' messages is sent
 // (service keeps this). 2. A report is taken exactly once; the first valid one of a granted attempt
-// wins, also when late. 3. A track has at most one open generation. 4. Only worker exits, signals
-// and deadlines are blamed on a candidate; lost workers never are.
+// wins, also when late. 3. A track has at most `in_flight` open generations, and a confirmation
+// alone. 4. Only worker exits, signals and deadlines are blamed on a candidate; lost workers never
+// are.
+//
+// A track that has nothing open proposes at once. A further candidate is proposed only when a
+// worker is free for it that no track which waits for an attempt could have, and while the budget
+// has room for it, so that no track hoards workers.
 //
 // READY's credit is how many orders a worker holds at once. A taken report of one it holds frees
 // its place, so the next grant goes out with the acknowledgement, in the same append; RELEASE takes
@@ -61,16 +66,20 @@ struct CoreOptions {
   // false: nothing is proposed; only confirmations run (and what is open of a track to be confirmed
   // is finished first)
   bool search = true;
+  // Events after which a track with several candidates in flight lets them all settle once, so that
+  // a snapshot can stand on that: no more need to be read when the ledger is opened.
+  std::uint64_t max_unsettled = 16'384;
   std::uint32_t max_lost = 8;  // attempts lost before the generation is void (worker lost)
   // A daemon: there may be jobs to come, so that workers without a track are welcome, and it is
   // done only once it was drained. The job board is obeyed.
   bool stay = false;
 };
 
-// A track as core holds it. `requests` decides which workers may serve it.
+// A track as core holds it.
 struct CoreTrack {
   Track track;
   Workshop workshop;
+  std::uint32_t in_flight = 1;  // candidates measured at once, at most
 };
 
 // What a job asks for beside its tracks' devices.
@@ -133,6 +142,8 @@ class Core {
   // (tracks of the ledger that core does not hold).
   Effects OnOpenTrack(const TrackOpened& opened, Workshop workshop, std::int64_t now_ms,
                       TrackId highest_elsewhere = {});
+  // So many of the track's candidates may be measured at once from now on; what is open stays open.
+  Effects OnInFlight(TrackId track, std::uint32_t most, std::int64_t now_ms);
   Effects OnResumeTrack(TrackId track, std::int64_t now_ms);  // a paused one
   // A job is run again with this budget: a track paused, or closed by a budget that now leaves room
   // (or by nothing else than its budget), goes on (TrackResumed with the new budget). Nothing when

@@ -28,48 +28,59 @@ std::uint32_t LongestUnit(const Order& order) {
 void Core::State::GrantWanted(Effects& effects) {
   if (draining || free.empty() || wanting.empty()) return;
   std::set<TrackId> passed;  // nobody who is free can serve them
-  std::vector<TrackId> order = WantingInTurn();
+  std::vector<TrackId> order = InTurn(Wanting());
   for (std::size_t next = 0; next < order.size() && !free.empty(); ++next) {
     const TrackId id = order[next];
     if (passed.contains(id)) continue;
-    const auto peer = PickWorker(id);
+    const Subject subject = *searches.at(id).waiting.begin();  // of its generations the oldest
+    const auto peer = PickWorker(subject);
     if (!peer) {
       passed.insert(id);
       continue;
     }
-    GrantTo(effects, id, *peer);
-    if (board.jobs().size() < 2) continue;
-    order = WantingInTurn();  // another job's turn may have come
+    GrantTo(effects, subject, *peer);
+    // Its own next attempt has to wait for the others' turn, and another job's may have come.
+    if (searches.at(id).waiting.empty() && board.jobs().size() < 2) continue;
+    order = InTurn(Wanting());
     next = static_cast<std::size_t>(-1);
   }
 }
 
-std::optional<PeerId> Core::State::PickWorker(TrackId id) const {
-  const Track& track = tracks.at(id).track;
-  const std::optional<OpenGeneration>& open =
-      track.generation ? track.generation : track.confirmation;
-  const WorkerId& avoid = work.at(id).avoid;
+std::optional<PeerId> Core::State::PickWorker(const Subject& subject) const {
+  const TrackId id = subject.track;
+  const OpenGeneration* open = tracks.at(id).track.Find(subject.kind, subject.number);
+  const WorkerId& avoid = work.at(subject).avoid;
+  // A further batch goes where its build is.
+  if (open != nullptr && !open->reports.empty() && subject.kind == OrderKind::kMeasure) {
+    const auto peer = peer_of.find(open->reports.back().worker);
+    const bool there = peer != peer_of.end() && workers.at(peer->second).free_since != 0 &&
+                       workers.at(peer->second).serves.contains(id);
+    if (there && open->faults == 0 && peer->first != avoid) return peer->second;
+  }
   std::optional<PeerId> second_best;
   for (const auto& [since, peer] : free) {
     const Worker& worker = workers.at(peer);
     if (!worker.serves.contains(id)) continue;
-    const bool faulted = open && std::find(open->faulted_on.begin(), open->faulted_on.end(),
-                                           worker.id) != open->faulted_on.end();
+    const bool faulted =
+        open != nullptr && std::find(open->faulted_on.begin(), open->faulted_on.end(), worker.id) !=
+                               open->faulted_on.end();
     if (!faulted && worker.id != avoid) return peer;
     if (!second_best) second_best = peer;
   }
   return second_best;
 }
 
-void Core::State::GrantTo(Effects& effects, TrackId id, const PeerId& peer) {
+void Core::State::GrantTo(Effects& effects, const Subject& subject, const PeerId& peer) {
+  const TrackId id = subject.track;
   CoreTrack& entry = At(id);
   Track& track = entry.track;
-  Work& mine = work.at(id);
-  const bool measure = track.generation.has_value();
-  const std::optional<OpenGeneration>& open = measure ? track.generation : track.confirmation;
-  const Attempt attempt = open ? open->last_attempt.Next() : Attempt(1);
-  auto order = measure ? MeasureOrder(entry.workshop, track, attempt, mine.fresh_process)
-                       : ConfirmOrder(entry.workshop, track, attempt);
+  Work& mine = work.at(subject);
+  const bool measure = subject.kind == OrderKind::kMeasure;
+  const OpenGeneration* open = track.Find(subject.kind, subject.number);
+  const Attempt attempt = open != nullptr ? open->last_attempt.Next() : Attempt(1);
+  auto order =
+      measure ? MeasureOrder(entry.workshop, track, subject.number, attempt, mine.fresh_process)
+              : ConfirmOrder(entry.workshop, track, attempt);
   std::string bytes;
   std::string problem;
   if (!order) {
@@ -79,8 +90,8 @@ void Core::State::GrantTo(Effects& effects, TrackId id, const PeerId& peer) {
               std::to_string(kMostOrderBytes) + " can be sent";
   }
   if (!problem.empty()) {
-    Unwant(id);
-    FailOrder(effects, id, problem);
+    Unwant(subject);
+    FailOrder(effects, subject, problem);
     return;
   }
   Worker& worker = workers.at(peer);
@@ -105,29 +116,38 @@ void Core::State::GrantTo(Effects& effects, TrackId id, const PeerId& peer) {
   granted.incumbent = track.state.incumbent;
   Emit(effects, id, std::move(granted));
   effects.send.push_back({peer, Grant{*std::move(order), options.epoch, lease.lease_ms}});
-  Unwant(id);
+  Unwant(subject);
   Expect(lease.expires_ms);
   const bool first_batch = lease.key.batch == 0;
   lease.charged = share.Went(JobOf(id));
   mine.lease = std::move(lease);
-  mine.last_grant = ++grants;
+  Search& search = searches.at(id);
+  const bool more = !search.waiting.empty();
+  if (more) wanting.erase({search.last_grant, id});
+  search.last_grant = ++grants;
+  if (more) wanting.insert({search.last_grant, id});
   mine.avoid = WorkerId();
-  worker.holds.insert(id);
+  worker.holds.insert(subject);
   Place(peer);
   if (measure && first_batch && worker.device.needs_source) SendHint(effects, id, peer);
 }
 
-void Core::State::FailOrder(Effects& effects, TrackId id, const std::string& problem) {
+void Core::State::FailOrder(Effects& effects, const Subject& subject, const std::string& problem) {
+  const TrackId id = subject.track;
   const Track& track = At(id).track;
-  if (track.generation) {
-    Settle(effects, id, WithoutOrder(*track.generation, problem));
-  } else if (track.confirmation) {
+  if (subject.kind == OrderKind::kMeasure) {
+    Settle(effects, id, WithoutOrder(track.generations.at(subject.number), problem));
+    dirty.insert(id);
+    return;
+  }
+  if (track.confirmation) {
     Emit(effects, id, ConfirmedWithoutOrder(*track.confirmation, problem));
   } else {
     effects.notes.push_back("track " + std::to_string(id.value) +
                             " cannot be confirmed: " + problem);
   }
-  work.at(id).confirm_asked = false;
+  work.erase(subject);
+  searches.at(id).confirm_asked = false;
   dirty.insert(id);
 }
 
@@ -141,31 +161,32 @@ void Core::State::SendHint(Effects& effects, TrackId id, const PeerId& peer) {
   effects.send.push_back({peer, std::move(hint)});
 }
 
-void Core::State::DropLease(TrackId id, double seconds) {
-  Work& mine = work.at(id);
+void Core::State::DropLease(const Subject& subject, double seconds) {
+  Work& mine = work.at(subject);
   if (mine.lease && mine.lease->charged > 0) {
-    share.Took(JobOf(id), mine.lease->charged, seconds);
+    share.Took(JobOf(subject.track), mine.lease->charged, seconds);
   }
   if (mine.lease && mine.lease->connected) {
     const PeerId peer = peer_of.at(mine.lease->worker);
-    workers.at(peer).holds.erase(id);
+    workers.at(peer).holds.erase(subject);
     Place(peer);
   }
   mine.lease.reset();
 }
 
-void Core::State::LoseAttempt(Effects& effects, TrackId id, const std::string& why) {
-  Work& mine = work.at(id);
+void Core::State::LoseAttempt(Effects& effects, const Subject& subject, const std::string& why) {
+  const TrackId id = subject.track;
+  Work& mine = work.at(subject);
   CHECK(mine.lease, "track", id.value, "has no attempt out");
   const LeaseKey key = mine.lease->key;
   mine.avoid = mine.lease->worker;
-  DropLease(id, 0);
+  DropLease(subject, 0);
   Emit(effects, id, AttemptLost{key.kind, key.generation, key.attempt, why});
   dirty.insert(id);
 }
 
 void Core::State::LoseExpired(Effects& effects) {
-  for (auto& [id, mine] : work) {
+  for (auto& [subject, mine] : work) {
     if (!mine.lease) continue;
     if (mine.lease->expires_ms > now_ms) {
       Expect(mine.lease->expires_ms);
@@ -175,7 +196,7 @@ void Core::State::LoseExpired(Effects& effects) {
     if (mine.lease->connected) {
       effects.send.push_back({peer_of.at(mine.lease->worker), Cancel{mine.lease->key}});
     }
-    LoseAttempt(effects, id, "lease expired");
+    LoseAttempt(effects, subject, "lease expired");
   }
 }
 

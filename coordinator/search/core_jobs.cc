@@ -36,8 +36,10 @@ bool Core::State::Gathering(TrackId id) const {
   const auto of_job = [&](TrackId track) { return JobOf(track) == job; };
   for (const auto& [track, entry] : tracks) {
     if (!of_job(track)) continue;
-    const std::optional<OpenGeneration>& open = entry.track.generation;
-    if (entry.track.state.last.value > 0 || (open && open->last_attempt.value > 0)) return false;
+    if (entry.track.state.last.value > 0) return false;
+    for (const auto& [generation, open] : entry.track.generations) {
+      if (open.last_attempt.value > 0) return false;
+    }
   }
   const auto there = std::count_if(workers.begin(), workers.end(), [&](const auto& worker) {
     const std::set<TrackId>& serves = worker.second.serves;
@@ -46,16 +48,34 @@ bool Core::State::Gathering(TrackId id) const {
   return static_cast<std::uint32_t>(there) < found->second.min_workers;
 }
 
-std::vector<TrackId> Core::State::WantingInTurn() const {
+std::vector<TrackId> Core::State::Wanting() const {
+  std::vector<TrackId> ids;
+  for (const auto& [last, id] : wanting) ids.push_back(id);
+  return ids;
+}
+
+std::vector<TrackId> Core::State::InTurn(const std::vector<TrackId>& ids) const {
   std::vector<std::tuple<std::int32_t, double, std::uint64_t, TrackId>> turns;
-  for (const auto& [last, id] : wanting) {
+  for (const TrackId id : ids) {
     if (Gathering(id)) continue;
-    turns.emplace_back(-PriorityOf(id), share.Turn(JobOf(id)), last, id);
+    turns.emplace_back(-PriorityOf(id), share.Turn(JobOf(id)), searches.at(id).last_grant, id);
   }
   std::sort(turns.begin(), turns.end());
   std::vector<TrackId> order;
   for (const auto& turn : turns) order.push_back(std::get<TrackId>(turn));
   return order;
+}
+
+void Core::State::TakeBack(Effects& effects, TrackId id, const std::string& why) {
+  std::vector<Subject> out;
+  for (const auto& [subject, mine] : work) {
+    if (subject.track == id && mine.lease) out.push_back(subject);
+  }
+  for (const Subject& subject : out) {
+    const Lease& lease = *work.at(subject).lease;
+    if (lease.connected) effects.send.push_back({peer_of.at(lease.worker), Cancel{lease.key}});
+    LoseAttempt(effects, subject, why);
+  }
 }
 
 void Core::SetTerms(const std::string& job, JobTerms terms) {
@@ -96,13 +116,9 @@ Effects Core::OnMoveJob(JobMoved moved, std::int64_t now_ms) {
     if (track.track.state.spec.job != job) continue;
     state.dirty.insert(id);
     if (status == JobStatus::kGoing) continue;
-    state.Unwant(id);
-    const std::optional<Lease>& lease = state.work.at(id).lease;
-    if (status != JobStatus::kCancelled || !lease) continue;
-    if (lease->connected) {
-      effects.send.push_back({state.peer_of.at(lease->worker), Cancel{lease->key}});
-    }
-    state.LoseAttempt(effects, id, why);
+    const std::set<Subject> waiting = state.searches.at(id).waiting;
+    for (const Subject& subject : waiting) state.Unwant(subject);
+    if (status == JobStatus::kCancelled) state.TakeBack(effects, id, why);
   }
   effects.notes.push_back(why);
   state.Proceed(effects);
@@ -113,7 +129,9 @@ std::vector<WorkerView> Core::WorkerViews() const {
   std::vector<WorkerView> views;
   for (const auto& [id, peer] : state_->peer_of) {
     const Worker& worker = state_->workers.at(peer);
-    views.push_back({id, worker.host, worker.device, worker.serves, worker.holds, worker.heard_ms});
+    std::set<TrackId> holds;
+    for (const Subject& subject : worker.holds) holds.insert(subject.track);
+    views.push_back({id, worker.host, worker.device, worker.serves, holds, worker.heard_ms});
   }
   return views;
 }

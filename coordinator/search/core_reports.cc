@@ -29,9 +29,8 @@ void Core::State::OnReport(Effects& effects, const PeerId& peer, const Report& r
   // An audit is nothing that a search orders.
   if (known != tracks.end() && report.kind != OrderKind::kAudit) {
     const Track& track = known->second.track;
-    const std::optional<OpenGeneration>& open =
-        report.kind == OrderKind::kMeasure ? track.generation : track.confirmation;
-    if (open && open->proposed.generation == report.generation) {
+    const OpenGeneration* open = track.Find(report.kind, report.generation);
+    if (open != nullptr) {
       const GrantedAttempt* granted = open->Find(report.attempt);
       if (granted != nullptr && !granted->taken.IsZero()) {
         return AnswerKnown(effects, peer, report, digest, granted->taken);
@@ -78,26 +77,32 @@ void Core::State::TakeReport(Effects& effects, const PeerId& peer, const Report&
                              const Digest& digest) {
   const TrackId id = report.track;
   CoreTrack& entry = At(id);
-  Work& mine = work.at(id);
-  const OpenGeneration& open =
-      report.kind == OrderKind::kMeasure ? *entry.track.generation : *entry.track.confirmation;
+  const Subject subject = SubjectOf(KeyOf(report));
+  Work& mine = work[subject];
+  const OpenGeneration& open = *entry.track.Find(report.kind, report.generation);
   const bool awaited = mine.lease && mine.lease->key == KeyOf(report);
   if (report.batch != open.reports.size()) {
     return RejectReport(effects, peer, report, digest, RejectCode::kConflict,
                         Text(report) + " comes too late: batch " + std::to_string(report.batch) +
                             " was answered by another attempt");
   }
+  if (const auto why = WhyTooLate(open, *open.Find(report.attempt))) {
+    RejectReport(effects, peer, report, digest, RejectCode::kConflict,
+                 Text(report) + " comes " + *why);
+    if (awaited) LoseAttempt(effects, subject, "its report comes " + *why);
+    return;
+  }
   if (const auto why = WhyNotAnswer(PlanOf(entry, report), report)) {
     RejectReport(effects, peer, report, digest, RejectCode::kMalformed, Text(report) + " " + *why);
-    if (awaited) LoseAttempt(effects, id, "its report does not answer the order: " + *why);
+    if (awaited) LoseAttempt(effects, subject, "its report does not answer the order: " + *why);
     return;
   }
   if (mine.lease && !awaited && mine.lease->connected) {
     // A late report wins: what was granted in its place need not go on.
     effects.send.push_back({peer_of.at(mine.lease->worker), Cancel{mine.lease->key}});
   }
-  DropLease(id, report.build_seconds + report.check_seconds + report.run_seconds);
-  Unwant(id);
+  DropLease(subject, report.build_seconds + report.check_seconds + report.run_seconds);
+  Unwant(subject);
   mine.avoid = WorkerId();
   Emit(effects, id, Measured{report, digest});
   taken[KeyOf(report)] = digest;

@@ -3,9 +3,9 @@
 // (core_workers.cc), reports (core_reports.cc), the search of each track (core_search.cc), grants
 // and leases (core_grants.cc). Private to them.
 //
-// A track has at most one attempt out, so a lease is a track's. Every event goes through Emit,
-// which folds it into its track at once: what is decided next sees it, and a fold of the ledger
-// gives the same.
+// What is open of a track has at most one attempt out, so a lease is a subject's. Every event goes
+// through Emit, which folds it into its track at once: what is decided next sees it, and a fold of
+// the ledger gives the same.
 
 #include <cstdint>
 #include <limits>
@@ -22,7 +22,17 @@
 
 namespace pawl {
 
-// The attempt of a track that is out.
+// What attempts are of: a generation of a track, or a confirmation.
+struct Subject {
+  TrackId track;
+  OrderKind kind = OrderKind::kMeasure;
+  Generation number;
+
+  auto operator<=>(const Subject&) const = default;
+};
+inline Subject SubjectOf(const LeaseKey& key) { return {key.track, key.kind, key.generation}; }
+
+// The attempt of a subject that is out.
 struct Lease {
   LeaseKey key;
   WorkerId worker;
@@ -37,14 +47,19 @@ struct Lease {
   double charged = 0;        // seconds, to its job's share
 };
 
-// What core does about a track now.
+// What core does about a subject now. There while it is open, or wanted.
 struct Work {
   std::optional<Lease> lease;
-  bool fresh_process = false;    // of the attempt that is wanted
+  bool fresh_process = false;  // of the attempt that is wanted
+  WorkerId avoid;              // lost the newest attempt: another one is better
+};
+
+// What core does about a track now, apart from its subjects.
+struct Search {
+  std::set<Subject> waiting;     // for an attempt; in State::wanting while there are any
   bool confirm_asked = false;    // by OnConfirm
-  bool waiting = false;          // in State::wanting
+  bool further = true;           // whether a further candidate may come: not asked for in vain yet
   std::uint64_t last_grant = 0;  // State::grants then; 0: never
-  WorkerId avoid;                // lost the newest attempt: another one is better
   std::string last_void;         // reason and detail of the newest one, for people
 };
 
@@ -56,7 +71,7 @@ struct Worker {
   std::int64_t heard_ms = 0;
   std::uint64_t units_done = 0;
   std::uint32_t places = 0;      // orders it holds at once, by its last READY
-  std::set<TrackId> holds;       // tracks whose lease it has
+  std::set<Subject> holds;       // whose leases it has
   std::set<TrackId> serves;      // tracks it can measure for
   std::uint64_t free_since = 0;  // its key in State::free; 0: not there
 };
@@ -73,13 +88,15 @@ struct Core::State {
   SeenLookup seen;
   HeadLookup holds;
   std::map<TrackId, CoreTrack> tracks;
-  std::map<TrackId, Work> work;
+  std::map<Subject, Work> work;
+  std::map<TrackId, Search> searches;
   std::map<PeerId, Worker> workers;
   std::map<WorkerId, PeerId> peer_of;
   std::set<std::pair<std::uint64_t, PeerId>> free;  // workers with a place, longest free first
   std::set<std::pair<std::uint64_t, TrackId>>
-      wanting;              // tracks that want an attempt, by last grant
-  std::set<TrackId> dirty;  // tracks to look at
+      wanting;                       // tracks that want an attempt, by last grant
+  std::set<TrackId> wide;            // tracks of which several may be in flight
+  std::set<TrackId> dirty;           // tracks to look at
   JobBoard board;
   std::map<std::string, JobTerms> terms;  // by job
   FairShare share;
@@ -108,9 +125,11 @@ struct Core::State {
   std::int32_t PriorityOf(TrackId id) const;
   // Its job has not begun, and not as many workers are there as it asks for.
   bool Gathering(TrackId id) const;
-  // The tracks that want an attempt and may have one: by priority, then by their jobs' share, then
-  // who has waited for longest.
-  std::vector<TrackId> WantingInTurn() const;
+  void TakeBack(Effects& effects, TrackId id, const std::string& why);  // what is out of it
+  std::vector<TrackId> Wanting() const;  // tracks that want an attempt
+  // Those of these tracks that may have a worker: by priority, then by their jobs' share, then who
+  // has waited for longest.
+  std::vector<TrackId> InTurn(const std::vector<TrackId>& tracks) const;
 
   // core_workers.cc
   void OnHello(Effects& effects, const PeerId& peer, const Hello& hello);
@@ -140,21 +159,28 @@ struct Core::State {
 
   // core_search.cc
   void Advance(Effects& effects, TrackId id);
-  bool AdvanceGeneration(Effects& effects, TrackId id);
+  bool AdvanceGenerations(Effects& effects, TrackId id);
   bool AdvanceConfirmation(Effects& effects, TrackId id);
   bool AdvanceSearch(Effects& effects, TrackId id);
+  // Whether the track searches, and has room for one candidate beside what is open.
+  bool HasRoom(TrackId id) const;
+  // A further candidate for each track that a free worker is left for; false: there was none.
+  bool ProposeFurther(Effects& effects);
+  bool ProposeFurther(Effects& effects, TrackId id);
+  // nullopt: there is nothing left to propose beside what is open.
+  Result<std::optional<Proposed>> NextProposal(TrackId id);
   void Settle(Effects& effects, TrackId id, Decided decided);
-  void Want(TrackId id, bool fresh_process);
-  void Unwant(TrackId id);
+  void Want(const Subject& subject, bool fresh_process);
+  void Unwant(const Subject& subject);
 
   // core_grants.cc
   void GrantWanted(Effects& effects);
-  std::optional<PeerId> PickWorker(TrackId id) const;
-  void GrantTo(Effects& effects, TrackId id, const PeerId& peer);
-  void FailOrder(Effects& effects, TrackId id, const std::string& problem);
+  std::optional<PeerId> PickWorker(const Subject& subject) const;
+  void GrantTo(Effects& effects, const Subject& subject, const PeerId& peer);
+  void FailOrder(Effects& effects, const Subject& subject, const std::string& problem);
   void SendHint(Effects& effects, TrackId id, const PeerId& peer);
-  void DropLease(TrackId id, double seconds);  // of a worker that it took; without an event
-  void LoseAttempt(Effects& effects, TrackId id, const std::string& why);
+  void DropLease(const Subject& subject, double seconds);  // of a worker that it took; without an event
+  void LoseAttempt(Effects& effects, const Subject& subject, const std::string& why);
   void LoseExpired(Effects& effects);
 };
 

@@ -59,21 +59,21 @@ void Core::State::OnHello(Effects& effects, const PeerId& peer, const Hello& hel
   Worker& joined = workers[peer] = std::move(worker);
   effects.send.push_back(
       {peer, Welcome{options.ledger, options.epoch, options.beat_ms, options.lost_ms}});
-  for (auto& [id, entry] : work) {
+  for (auto& [subject, entry] : work) {
     if (!entry.lease || entry.lease->worker != hello.worker) continue;
     if (entry.lease->boot != hello.boot) {
-      LoseAttempt(effects, id, "worker restarted");
+      LoseAttempt(effects, subject, "worker restarted");
       continue;
     }
     entry.lease->connected = true;
     entry.lease->unheld = !Contains(hello.held, entry.lease->key);
     entry.lease->absent = 0;
-    joined.holds.insert(id);
+    joined.holds.insert(subject);
   }
   for (const LeaseKey& key : hello.held) {
-    const auto found = work.find(key.track);
+    const auto found = work.find(SubjectOf(key));
     const bool known = found != work.end() && found->second.lease &&
-                       found->second.lease->key == key && joined.holds.contains(key.track);
+                       found->second.lease->key == key && joined.holds.contains(found->first);
     if (!known) effects.send.push_back({peer, Cancel{key}});
   }
   if (draining) effects.send.push_back({peer, Drain{}});
@@ -146,7 +146,7 @@ void Core::State::Forget(const PeerId& peer) {
   const auto found = workers.find(peer);
   if (found == workers.end()) return;
   Worker& worker = found->second;
-  for (const TrackId id : worker.holds) work.at(id).lease->connected = false;
+  for (const Subject& subject : worker.holds) work.at(subject).lease->connected = false;
   if (worker.free_since != 0) free.erase({worker.free_since, peer});
   const auto named = peer_of.find(worker.id);
   if (named != peer_of.end() && named->second == peer) peer_of.erase(named);
@@ -157,8 +157,8 @@ void Core::State::OnReady(Effects& effects, const PeerId& peer, const Ready& rea
   Worker& worker = workers.at(peer);
   worker.places = ready.credit;
   // It has sent its spool and wants work: what it came back without will not come any more.
-  for (const TrackId id : std::set<TrackId>(worker.holds)) {
-    if (work.at(id).lease->unheld) LoseAttempt(effects, id, kNotHeld);
+  for (const Subject& subject : std::set<Subject>(worker.holds)) {
+    if (work.at(subject).lease->unheld) LoseAttempt(effects, subject, kNotHeld);
   }
   Place(peer);
 }
@@ -168,8 +168,8 @@ void Core::State::OnBeat(Effects& effects, const PeerId& peer, const Beat& beat)
   worker.units_done = beat.units_done;
   BeatAck answer;
   for (const LeaseKey& key : beat.held) {
-    const auto found = work.find(key.track);
-    if (found == work.end() || !worker.holds.contains(key.track) ||
+    const auto found = work.find(SubjectOf(key));
+    if (found == work.end() || !worker.holds.contains(found->first) ||
         found->second.lease->key != key) {
       answer.unknown.push_back(key);
       continue;
@@ -181,22 +181,24 @@ void Core::State::OnBeat(Effects& effects, const PeerId& peer, const Beat& beat)
     lease.units = beat.units_done;
     lease.expires_ms = now_ms + lease.lease_ms;
   }
-  for (const TrackId id : std::set<TrackId>(worker.holds)) {
-    Lease& lease = *work.at(id).lease;
+  for (const Subject& subject : std::set<Subject>(worker.holds)) {
+    Lease& lease = *work.at(subject).lease;
     if (Contains(beat.held, lease.key)) continue;
     // Beats that crossed the grant do not name it yet.
     if (++lease.absent < kAbsentBeats || now_ms - lease.granted_ms < options.beat_ms) continue;
-    LoseAttempt(effects, id, kNotHeld);
+    LoseAttempt(effects, subject, kNotHeld);
   }
   effects.send.push_back({peer, std::move(answer)});
 }
 
 void Core::State::OnRelease(Effects& effects, const PeerId& peer, const Release& release) {
   Worker& worker = workers.at(peer);
-  const TrackId id = release.key.track;
-  if (!worker.holds.contains(id) || work.at(id).lease->key != release.key) return;  // too late
+  const Subject subject = SubjectOf(release.key);
+  if (!worker.holds.contains(subject) || work.at(subject).lease->key != release.key) {
+    return;  // too late
+  }
   worker.places = 0;  // until it is READY again
-  LoseAttempt(effects, id, "released: " + release.why);
+  LoseAttempt(effects, subject, "released: " + release.why);
 }
 
 void Core::State::OnBye(Effects& effects, const PeerId& peer, const Bye& bye) {
@@ -205,7 +207,9 @@ void Core::State::OnBye(Effects& effects, const PeerId& peer, const Bye& bye) {
 }
 
 void Core::State::LoseAllOf(Effects& effects, const PeerId& peer, const std::string& why) {
-  for (const TrackId id : std::set<TrackId>(workers.at(peer).holds)) LoseAttempt(effects, id, why);
+  for (const Subject& subject : std::set<Subject>(workers.at(peer).holds)) {
+    LoseAttempt(effects, subject, why);
+  }
   Forget(peer);
 }
 

@@ -40,6 +40,7 @@ struct TrackRequest {
   Parameters proposer_parameters;
   std::uint64_t seed = 0;
   Budget budget;
+  std::uint32_t in_flight = 1;    // candidates measured at once, at most
   std::vector<StartValue> start;  // over the structure's own; checked when the track is opened
   bool confirm = true;
   bool require_pinned = false;               // measured only where the clocks are pinned

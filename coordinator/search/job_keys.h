@@ -18,6 +18,7 @@ namespace pawl {
 
 inline constexpr std::int64_t kMost32 = std::numeric_limits<std::int32_t>::max();
 inline constexpr std::int64_t kMost64 = std::numeric_limits<std::int64_t>::max();
+inline constexpr std::int64_t kMostInFlight = 256;     // candidates of one track at once
 inline constexpr std::int64_t kMostCalls = 1'000'000;  // warm-up or timed, of one visit
 
 // Something that a person reads in one line of a table.

@@ -134,6 +134,9 @@ Result<JobLayer> ReadLayer(Table& table, LayerKind kind, const std::string& fold
   if (Status taken = TakeInteger(table, "iterations", 1, kMostCalls, layer.iterations); !taken) {
     return taken.error();
   }
+  if (Status taken = TakeInteger(table, "in_flight", 1, kMostInFlight, layer.in_flight); !taken) {
+    return taken.error();
+  }
   if (Status taken = TakeInteger(table, "seed", 0, kMost64, layer.seed); !taken)
     return taken.error();
   if (Status taken = TakeRule(table, "policy", layer.policy); !taken) return taken.error();
@@ -170,6 +173,7 @@ void Lay(const JobLayer& over, TrackRequest& request) {
   if (over.iterations) request.iterations = over.iterations;
   LayRule(over.policy, request.policy, request.policy_parameters);
   LayRule(over.proposer, request.proposer, request.proposer_parameters);
+  if (over.in_flight) request.in_flight = *over.in_flight;
   if (over.seed) request.seed = *over.seed;
   if (over.generations) request.budget.generations = *over.generations;
   if (over.minutes) request.budget.minutes = *over.minutes;

@@ -34,6 +34,7 @@ struct JobLayer {
   std::optional<std::uint32_t> warmup, iterations;
   RuleLayer policy, proposer;
   std::optional<std::uint64_t> seed;
+  std::optional<std::uint32_t> in_flight;
   std::optional<std::uint32_t> generations, stale;
   std::optional<double> minutes;
   std::vector<StartValue> start;

@@ -111,10 +111,10 @@ Status AddConfigured(Order& order, const Workshop& workshop, ArmRole role,
   return {};
 }
 
-Result<Order> MeasureOrder(const Workshop& workshop, const Track& track, Attempt attempt,
-                           bool fresh_process) {
-  CHECK(track.generation && track.generation->proposed.violations.empty());
-  const OpenGeneration& open = *track.generation;
+Result<Order> MeasureOrder(const Workshop& workshop, const Track& track, Generation generation,
+                           Attempt attempt, bool fresh_process) {
+  const OpenGeneration& open = track.generations.at(generation);
+  CHECK(open.proposed.violations.empty());
   Order order = workshop.base;
   order.kind = OrderKind::kMeasure;
   order.track = track.state.id;

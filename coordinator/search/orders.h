@@ -61,9 +61,9 @@ OrderPlan ConfirmPlan(const Workshop& workshop, const Track& track, bool beside)
 Status AddConfigured(Order& order, const Workshop& workshop, ArmRole role,
                      const Configuration& configuration);
 
-// The order of the next batch of a generation that is open.
-Result<Order> MeasureOrder(const Workshop& workshop, const Track& track, Attempt attempt,
-                           bool fresh_process);
+// The order of the next batch of a generation that is open, against the present incumbent.
+Result<Order> MeasureOrder(const Workshop& workshop, const Track& track, Generation generation,
+                           Attempt attempt, bool fresh_process);
 // The order of a confirmation: the incumbent against committed in a fresh process, two input sets
 // an arm, 4 unrecorded and 8 recorded rounds in which input set and order are crossed, not
 // confounded. After a crash or hang, or a report that blames what is beside, it is without that: a
@@ -88,9 +88,8 @@ inline constexpr std::size_t kMostOrderBytes = kMaxMessageBytes - 4'096;
 // be sent.
 std::optional<std::string> WhyNotSent(const Order& order);
 
-// Hints for what may come after the open generation, on the guess that it is rejected: up to
-// `ahead` sources. `track` is only lent: on return it is as it was. (A copy of it would cost more
-// than the hint: all that was ever tried.)
+// Hints for what may come after the open generations, on the guess that they are rejected: up to
+// `ahead` sources. `track` is only lent (outlook.h).
 Prepare PrepareHint(const Workshop& workshop, Track& track, std::size_t ahead);
 
 // Source digest of a configuration (zero: space only).

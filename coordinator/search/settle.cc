@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "coordinator/search/figures.h"
 #include "schema/check.h"
 
 namespace pawl {
@@ -57,6 +58,38 @@ Decision FaultDecision(const OpenGeneration& open) {
   return decision;
 }
 
+std::string IncumbentOf(Generation since) {
+  return since == Generation(0) ? "the start configuration"
+                                : "generation " + std::to_string(since.value) + "'s incumbent";
+}
+
+// Of reports against an incumbent that has been replaced. `decision`: the keep that they would be;
+// none: the policy asks for more of them.
+Decided Superseded(const TrackState& now, const OpenGeneration& open,
+                   std::optional<Decision> decision) {
+  const OpenAttempt& evidence = *open.Evidence();
+  Decided decided;
+  decided.generation = open.proposed.generation;
+  decided.again = true;
+  const std::string old = IncumbentOf(evidence.incumbent_since);
+  const std::string replaced = IncumbentOf(now.incumbent_since) + " replaced it";
+  if (!decision) {
+    decided.decision =
+        VoidDecision(Reason::kSuperseded, "not decided against " + old + " when " + replaced);
+    return decided;
+  }
+  decided.decision = *std::move(decision);
+  const double ratio = decided.decision.ratio.value();
+  const double since = now.gain / evidence.gain;
+  decided.again = ratio < since;
+  decided.decision.verdict = Verdict::kVoid;
+  decided.decision.reason = Reason::kSuperseded;
+  decided.decision.detail = "ratio " + Fixed(ratio, 4) + " against " + old + "; " + replaced +
+                            " at " + Fixed(since, 4) + " of its time";
+  if (!decided.again) decided.decision.detail += ", which it does not beat";
+  return decided;
+}
+
 constexpr char kNoOrder[] = "no order can be made: ";
 
 std::string Count(std::uint32_t count, const std::string& what) {
@@ -65,8 +98,8 @@ std::string Count(std::uint32_t count, const std::string& what) {
 
 }  // namespace
 
-std::variant<AskAttempt, Decided> NextStep(const OpenGeneration& open, const Policy& policy,
-                                           const SettleLimits& limits) {
+std::variant<AskAttempt, Decided> NextStep(const Track& track, const OpenGeneration& open,
+                                           const Policy& policy, const SettleLimits& limits) {
   CHECK(!open.attempt, "generation", open.proposed.generation.value, "is being measured");
   if (!open.proposed.violations.empty()) {
     Decision decision;
@@ -87,13 +120,20 @@ std::variant<AskAttempt, Decided> NextStep(const OpenGeneration& open, const Pol
     return Settled(open, VoidDecision(Reason::kWorkerLost, Count(open.lost, "attempt") + " lost"),
                    limits);
   }
-  if (!open.reports.empty()) {
-    auto decided = policy.Decide(open.reports);
-    if (auto* decision = std::get_if<Decision>(&decided)) {
-      return Settled(open, std::move(*decision), limits);
-    }
+  const OpenAttempt* evidence = open.Evidence();
+  if (evidence == nullptr) return AskAttempt{open.faults > 0};
+  auto decided = policy.Decide(open.reports);
+  auto* decision = std::get_if<Decision>(&decided);
+  if (evidence->incumbent != track.state.incumbent) {
+    if (decision == nullptr) return Superseded(track.state, open, std::nullopt);
+    if (decision->verdict == Verdict::kKeep) return Superseded(track.state, open, *decision);
   }
-  return AskAttempt{open.faults > 0};
+  if (decision == nullptr) return AskAttempt{open.faults > 0};
+  if (evidence->incumbent != open.proposed.incumbent) {
+    decision->detail += (decision->detail.empty() ? "" : "; ") +
+                        ("against " + IncumbentOf(evidence->incumbent_since));
+  }
+  return Settled(open, std::move(*decision), limits);
 }
 
 std::variant<AskAttempt, Confirmed> NextConfirmStep(const Workshop& workshop, const Track& track,
@@ -165,24 +205,5 @@ Confirmed ConfirmedWithoutOrder(const OpenGeneration& open, const std::string& p
 }
 
 bool IsWithoutOrder(const std::string& detail) { return detail.starts_with(kNoOrder); }
-
-std::optional<std::string> WhyBroken(const OpenGeneration& open, const Decision& decision) {
-  if (decision.reason != Reason::kDeviceFault || open.reports.empty()) return std::nullopt;
-  const Outcome& outcome = open.reports.back().outcome;
-  if (!outcome.arm || *outcome.arm == ArmRole::kCandidate) return std::nullopt;
-  switch (outcome.kind) {
-    case OutcomeKind::kBuildFailed:
-    case OutcomeKind::kLaunchFailed:
-    case OutcomeKind::kWrongOutput:
-      return decision.detail;
-    default:
-      return std::nullopt;
-  }
-}
-
-bool DataExhausted(const OpenGeneration& open) {
-  return !open.reports.empty() && open.reports.back().data_exhausted &&
-         open.reports.back().outcome.kind == OutcomeKind::kNoData;
-}
 
 }  // namespace pawl

@@ -26,7 +26,7 @@ struct AskAttempt {
   bool operator==(const AskAttempt&) const = default;
 };
 
-// For a generation without an attempt out. In order:
+// For an open generation of the track without an attempt out. In order:
 //   violations                     reject geometry, with all of them
 //   the candidate crashed or hung  once more in a fresh process; the second time its own reject
 //   another arm did, or no arm     void device_fault
@@ -34,8 +34,14 @@ struct AskAttempt {
 //   reports                        the policy's decision, or another batch
 // control_drift, throttled and device_fault are measured again up to max_voids times, then set
 // aside; other voids are set aside at once.
-std::variant<AskAttempt, Decided> NextStep(const OpenGeneration& open, const Policy& policy,
-                                           const SettleLimits& limits);
+//
+// Where the incumbent was replaced since the reports were ordered, what they say against the
+// candidate stands: what is not faster than the old one is not faster than the new one. They never
+// keep it. When its ratio against the old incumbent is not below the product of the ratios that
+// were kept since, it cannot win: void superseded. Otherwise, and where another batch is asked for,
+// it is measured again against the new one: superseded "again", as often as that happens.
+std::variant<AskAttempt, Decided> NextStep(const Track& track, const OpenGeneration& open,
+                                           const Policy& policy, const SettleLimits& limits);
 
 // For a confirmation without an attempt out: a crash or hang is tried once more, throttling and
 // device faults up to max_voids times; what failed because of an arm that is only beside is tried
@@ -56,12 +62,7 @@ Decided WithoutOrder(const OpenGeneration& open, const std::string& problem);
 Confirmed ConfirmedWithoutOrder(const OpenGeneration& open, const std::string& problem);
 bool IsWithoutOrder(const std::string& detail);
 
-// Why a track cannot go on after this void: an arm that every generation needs (committed,
-// incumbent) does not build, does not launch or gives wrong output. nullopt: it can.
-std::optional<std::string> WhyBroken(const OpenGeneration& open, const Decision& decision);
-
-// Whether the replay that measured what is open has come to its end, and TrackClosed's words then.
-bool DataExhausted(const OpenGeneration& open);
+// TrackClosed's words when the replay that measured this generation has come to its end.
 std::string AtEndOfReplay(Generation generation);
 
 // TrackClosed's words when the proposer has no proposal.

@@ -1,5 +1,6 @@
 #include "coordinator/search/track.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "schema/check.h"
@@ -18,9 +19,12 @@ KnobRecord& RecordOf(TrackState& state, const std::string& knob) {
   return state.knobs.emplace_back(std::move(fresh));
 }
 
-void Refuse(TrackState& state, const std::vector<const Change*>& changed) {
+void Refuse(TrackState& state, const Proposed& proposed,
+            const std::vector<const Change*>& changed) {
   ++state.stale;
-  if (changed.size() != 1) return;  // with several at once nobody knows which one it was
+  // With several at once nobody knows which one it was; of an earlier incumbent it is no refusal
+  // under the present one.
+  if (changed.size() != 1 || proposed.incumbent != state.incumbent) return;
   KnobRecord& record = RecordOf(state, changed.front()->knob);
   ++record.refusals;
   record.refused.push_back(changed.front()->to);
@@ -56,29 +60,30 @@ struct Folder {
   void operator()(const ReportConflict&) {}
 
   void operator()(const Proposed& proposed) {
-    track.generation.emplace();
-    track.generation->proposed = proposed;
+    track.generations[proposed.generation].proposed = proposed;
   }
 
   void operator()(const Granted& granted) {
     if (granted.kind == OrderKind::kConfirm && !track.confirmation) OpenConfirmation();
-    OpenGeneration& open = Open(granted.kind);
+    OpenGeneration& open = Open(granted.kind, granted.generation);
     open.last_attempt = granted.attempt;
-    open.attempt = OpenAttempt{granted.attempt, granted.batch, granted.worker,
-                               granted.boot,    granted.order, granted.lease_ms};
+    open.attempt = OpenAttempt{
+        granted.attempt, granted.batch,    granted.worker,    granted.boot,
+        granted.order,   granted.lease_ms, granted.incumbent, track.state.incumbent_since,
+        track.state.gain};
     open.granted.push_back({*open.attempt, Digest{}});
     open.fault.reset();
   }
 
   void operator()(const AttemptLost& lost) {
-    OpenGeneration& open = Open(lost.kind);
+    OpenGeneration& open = Open(lost.kind, lost.generation);
     open.attempt.reset();
     ++open.lost;
   }
 
   void operator()(const Measured& measured) {
     const Report& report = measured.report;
-    OpenGeneration& open = Open(report.kind);
+    OpenGeneration& open = Open(report.kind, report.generation);
     open.granted[report.attempt.value - 1].taken = measured.digest;
     open.attempt.reset();  // also a newer one: its batch is answered
     open.seconds += report.build_seconds + report.check_seconds + report.run_seconds;
@@ -96,16 +101,25 @@ struct Folder {
   }
 
   void operator()(const Decided& decided) {
-    OpenGeneration& open = *track.generation;
+    OpenGeneration& open = track.generations.at(decided.generation);
     if (decided.again) {
-      ++open.voids;
+      if (decided.decision.reason == Reason::kSuperseded) {
+        open.superseded = open.last_attempt;
+      } else {
+        ++open.voids;
+      }
       open.reports.clear();
       open.fault.reset();
       return;
     }
-    track.state.worker_seconds += open.seconds;
-    SettleInto(track.state, open.proposed, decided.decision);
-    track.generation.reset();
+    const OpenGeneration settled = std::move(open);
+    track.generations.erase(decided.generation);
+    if (!track.generations.empty() && !track.before) track.before = track.state;
+    const bool at_end = decided.decision.reason == Reason::kNoData && DataExhausted(settled);
+    if (at_end && !track.at_end) track.at_end = decided.generation;
+    track.broken = WhyBroken(settled, decided.decision, track.state.incumbent);
+    track.state.worker_seconds += settled.seconds;
+    SettleInto(track.state, settled.proposed, decided.decision);
   }
 
   void operator()(const Confirmed&) {
@@ -118,6 +132,7 @@ struct Folder {
   void operator()(const TrackPaused& paused) {
     track.state.status = TrackStatus::kPaused;
     track.state.why = paused.why;
+    Forget();
   }
 
   void operator()(const TrackResumed& resumed) {
@@ -130,12 +145,20 @@ struct Folder {
     track.state.why.clear();
     track.state.voids_in_row = 0;
     track.state.spec.budget = resumed.budget;
+    Forget();
   }
 
   void operator()(const TrackClosed& closed) {
+    Forget();
     if (!track.state.spec.confirm) return Close(closed.why);
     track.closing = closed.why;
     OpenConfirmation();
+  }
+
+  // Why the search was to end, which it has now, or goes on in spite of.
+  void Forget() {
+    track.at_end.reset();
+    track.broken.reset();
   }
 
   void Close(const std::string& why) {
@@ -149,8 +172,8 @@ struct Folder {
     track.confirmation->proposed.incumbent = track.state.incumbent;
   }
 
-  OpenGeneration& Open(OrderKind kind) {
-    return kind == OrderKind::kMeasure ? *track.generation : *track.confirmation;
+  OpenGeneration& Open(OrderKind kind, Generation number) {
+    return kind == OrderKind::kMeasure ? track.generations.at(number) : *track.confirmation;
   }
 };
 
@@ -159,6 +182,47 @@ struct Folder {
 const GrantedAttempt* OpenGeneration::Find(Attempt wanted) const {
   if (wanted.value == 0 || wanted.value > granted.size()) return nullptr;
   return &granted[wanted.value - 1];
+}
+
+const OpenAttempt* OpenGeneration::Evidence() const {
+  if (reports.empty()) return nullptr;
+  return &Find(reports.front().attempt)->grant;
+}
+
+Generation Track::Newest() const {
+  return generations.empty() ? state.last : std::max(state.last, generations.rbegin()->first);
+}
+
+const OpenGeneration* Track::Find(OrderKind kind, Generation number) const {
+  if (kind == OrderKind::kMeasure) {
+    const auto found = generations.find(number);
+    return found == generations.end() ? nullptr : &found->second;
+  }
+  const bool open = confirmation && confirmation->proposed.generation == number;
+  return open ? &*confirmation : nullptr;
+}
+
+bool DataExhausted(const OpenGeneration& open) {
+  return !open.reports.empty() && open.reports.back().data_exhausted &&
+         open.reports.back().outcome.kind == OutcomeKind::kNoData;
+}
+
+std::optional<std::string> WhyBroken(const OpenGeneration& open, const Decision& decision,
+                                     const Configuration& incumbent) {
+  if (decision.reason != Reason::kDeviceFault || open.reports.empty()) return std::nullopt;
+  const Outcome& outcome = open.reports.back().outcome;
+  if (!outcome.arm || *outcome.arm == ArmRole::kCandidate) return std::nullopt;
+  const bool replaced =
+      *outcome.arm == ArmRole::kIncumbent && open.Evidence()->incumbent != incumbent;
+  if (replaced) return std::nullopt;
+  switch (outcome.kind) {
+    case OutcomeKind::kBuildFailed:
+    case OutcomeKind::kLaunchFailed:
+    case OutcomeKind::kWrongOutput:
+      return decision.detail;
+    default:
+      return std::nullopt;
+  }
 }
 
 Track OpenTrack(TrackId id, const TrackOpened& opened, Seq seq) {
@@ -204,7 +268,7 @@ void SettleInto(TrackState& state, const Proposed& proposed, const Decision& dec
     changed.push_back(&change);
     ++RecordOf(state, change.knob).tries;
   }
-  state.last = proposed.generation;
+  state.last = std::max(state.last, proposed.generation);
   state.tried.insert(proposed.candidate.Hash().Prefix64());
   if (repaired) state.tried.insert(Unrepaired(proposed).Hash().Prefix64());
   switch (decision.verdict) {
@@ -217,12 +281,13 @@ void SettleInto(TrackState& state, const Proposed& proposed, const Decision& dec
       ++state.rejected;
       // What was refused before it ran says nothing about how steady the device is.
       if (decision.reason != Reason::kGeometry) state.voids_in_row = 0;
-      Refuse(state, changed);
+      Refuse(state, proposed, changed);
       return;
     case Verdict::kVoid:
       ++state.voided;
+      if (decision.reason == Reason::kSuperseded) return;
       if (decision.reason != Reason::kNoData) ++state.voids_in_row;
-      if (VoidIsRefusal(state.spec)) Refuse(state, changed);
+      if (VoidIsRefusal(state.spec)) Refuse(state, proposed, changed);
       return;
   }
 }
@@ -232,7 +297,10 @@ void Apply(Track& track, const Event& event) {
   CHECK(!why, "event", event.seq.value, *why);
   std::visit(Folder{track}, event.body);
   track.last_applied = event.seq;
-  if (!track.generation && !track.confirmation) track.state.settled = event.seq;
+  if (track.generations.empty() && !track.confirmation) {
+    track.state.settled = event.seq;
+    track.before.reset();
+  }
 }
 
 }  // namespace pawl

@@ -47,9 +47,9 @@ struct Follower {
   Why operator()(const ReportConflict&) const { return std::nullopt; }
 
   Why operator()(const Proposed& proposed) const {
-    if (const Why why = WhyBusy(Text(proposed.generation) + " proposed")) return why;
-    if (proposed.generation != track.state.last.Next()) {
-      return Text(proposed.generation) + " proposed, " + Text(track.state.last.Next()) + " is next";
+    if (const Why why = WhyNotSearching(Text(proposed.generation) + " proposed")) return why;
+    if (const Generation next = track.Newest().Next(); proposed.generation != next) {
+      return Text(proposed.generation) + " proposed, " + Text(next) + " is next";
     }
     if (proposed.incumbent != track.state.incumbent) {
       return Text(proposed.generation) + " is proposed against " + proposed.incumbent.Text() +
@@ -62,21 +62,21 @@ struct Follower {
 
   Why operator()(const Granted& granted) const {
     if (granted.kind == OrderKind::kConfirm && !track.confirmation) {
-      if (track.generation) return "confirmation granted while a generation is open";
+      if (!track.generations.empty()) return "confirmation granted while a generation is open";
       if (granted.generation.value != track.state.confirmations + 1) {
         return "confirmation " + std::to_string(granted.generation.value) + " granted after " +
                std::to_string(track.state.confirmations);
       }
       return WhyNotGrant(granted, OpenGeneration{});
     }
-    const auto& open = Open(granted.kind);
-    if (const Why why = WhyNotOpen(open, granted.generation, "granted")) return why;
+    const OpenGeneration* open = track.Find(granted.kind, granted.generation);
+    if (open == nullptr) return NotOpen(granted.kind, granted.generation, "granted");
     return WhyNotGrant(granted, *open);
   }
 
   Why operator()(const AttemptLost& lost) const {
-    const auto& open = Open(lost.kind);
-    if (const Why why = WhyNotOpen(open, lost.generation, "lost an attempt")) return why;
+    const OpenGeneration* open = track.Find(lost.kind, lost.generation);
+    if (open == nullptr) return NotOpen(lost.kind, lost.generation, "lost an attempt");
     if (!open->attempt || open->attempt->attempt != lost.attempt) {
       return Text(lost.attempt) + " of " + Text(lost.generation) + " lost, which is not out";
     }
@@ -85,8 +85,8 @@ struct Follower {
 
   Why operator()(const Measured& measured) const {
     const Report& report = measured.report;
-    const auto& open = Open(report.kind);
-    if (const Why why = WhyNotOpen(open, report.generation, "measured")) return why;
+    const OpenGeneration* open = track.Find(report.kind, report.generation);
+    if (open == nullptr) return NotOpen(report.kind, report.generation, "measured");
     const std::string text = Text(report.attempt) + " of " + Text(report.generation);
     const GrantedAttempt* granted = open->Find(report.attempt);
     if (granted == nullptr) return text + " measured, which was never granted";
@@ -95,13 +95,15 @@ struct Follower {
       return text + " measured batch " + std::to_string(report.batch) + ", batch " +
              std::to_string(open->reports.size()) + " is awaited";
     }
+    if (const Why why = WhyTooLate(*open, *granted)) return text + " measured " + *why;
     return std::nullopt;
   }
 
   Why operator()(const Decided& decided) const {
     const std::string text = Text(decided.generation);
-    if (const Why why = WhyNotOpen(track.generation, decided.generation, "decided")) return why;
-    const OpenGeneration& open = *track.generation;
+    const OpenGeneration* found = track.Find(OrderKind::kMeasure, decided.generation);
+    if (found == nullptr) return NotOpen(OrderKind::kMeasure, decided.generation, "decided");
+    const OpenGeneration& open = *found;
     const Decision& decision = decided.decision;
     const Verdict usual = VerdictOf(decision.reason);
     const bool refused_void = usual == Verdict::kVoid && decision.verdict == Verdict::kReject &&
@@ -121,6 +123,11 @@ struct Follower {
       if (open.reports.empty()) return text + " kept without a report";
       if (!decision.ratio || !std::isfinite(*decision.ratio) || *decision.ratio <= 0) {
         return text + " kept without a ratio";
+      }
+      const Configuration& against = open.Evidence()->incumbent;
+      if (against != track.state.incumbent) {
+        return text + " kept against " + against.Text() + ", the incumbent is " +
+               track.state.incumbent.Text();
       }
     }
     return std::nullopt;
@@ -145,26 +152,33 @@ struct Follower {
   Why operator()(const TrackClosed&) const { return WhyBusy("closed"); }
   Why operator()(const TrackResumed&) const { return std::nullopt; }
 
-  // Only a track that searches and has nothing open.
-  Why WhyBusy(const std::string& what) const {
+  // Only a track that searches and has no confirmation open.
+  Why WhyNotSearching(const std::string& what) const {
     if (track.state.status != TrackStatus::kSearching) {
       return what + " while the track is " + std::string(Name(track.state.status));
     }
     if (track.closing) return what + " while the track is closing";
-    if (track.generation) {
-      return what + " while " + Text(track.generation->proposed.generation) + " is open";
-    }
     if (track.confirmation) return what + " while a confirmation is open";
     return std::nullopt;
   }
 
-  static Why WhyNotOpen(const std::optional<OpenGeneration>& open, Generation generation,
-                        const std::string& what) {
-    if (!open) return Text(generation) + " " + what + ", none is open";
-    if (open->proposed.generation != generation) {
-      return Text(generation) + " " + what + ", " + Text(open->proposed.generation) + " is open";
+  // Only one that has nothing open at all.
+  Why WhyBusy(const std::string& what) const {
+    if (const Why why = WhyNotSearching(what)) return why;
+    if (track.generations.empty()) return std::nullopt;
+    return what + " while " + Text(track.generations.begin()->first) + " is open";
+  }
+
+  std::string NotOpen(OrderKind kind, Generation number, const std::string& what) const {
+    std::string open;
+    if (kind == OrderKind::kConfirm) {
+      if (track.confirmation) open = Text(track.confirmation->proposed.generation);
+    } else {
+      for (const auto& [generation, entry] : track.generations) {
+        open += (open.empty() ? "" : ", ") + Text(generation);
+      }
     }
-    return std::nullopt;
+    return Text(number) + " " + what + ", " + (open.empty() ? "none" : open) + " is open";
   }
 
   Why WhyNotGrant(const Granted& granted, const OpenGeneration& open) const {
@@ -177,6 +191,11 @@ struct Follower {
       return text + " for batch " + std::to_string(granted.batch) + ", batch " +
              std::to_string(open.reports.size()) + " is next";
     }
+    if (const OpenAttempt* evidence = open.Evidence();
+        evidence != nullptr && evidence->incumbent != granted.incumbent) {
+      return text + " against " + granted.incumbent.Text() + ", its reports are against " +
+             evidence->incumbent.Text();
+    }
     if (!open.proposed.violations.empty()) return text + ", which violates constraints";
     if (granted.incumbent != track.state.incumbent) {
       return text + " against " + granted.incumbent.Text() + ", the incumbent is " +
@@ -184,13 +203,21 @@ struct Follower {
     }
     return std::nullopt;
   }
-
-  const std::optional<OpenGeneration>& Open(OrderKind kind) const {
-    return kind == OrderKind::kMeasure ? track.generation : track.confirmation;
-  }
 };
 
 }  // namespace
+
+std::optional<std::string> WhyTooLate(const OpenGeneration& open, const GrantedAttempt& granted) {
+  if (granted.grant.attempt <= open.superseded) {
+    return "too late: its measurement was against an earlier incumbent and is superseded";
+  }
+  const OpenAttempt* evidence = open.Evidence();
+  if (evidence != nullptr && evidence->incumbent != granted.grant.incumbent) {
+    return "too late: it is against " + granted.grant.incumbent.Text() +
+           ", the reports before it are against " + evidence->incumbent.Text();
+  }
+  return std::nullopt;
+}
 
 std::optional<std::string> WhyNotApply(const Track& track, const Event& event) {
   if (event.track != track.state.id) {

@@ -71,10 +71,11 @@ Snapshot TakeSnapshot(const std::map<TrackId, const Track*>& tracks, const JobBo
   snapshot.seq = ledger.head().seq;
   snapshot.jobs = board.Snapshot();
   for (const auto& [id, track] : tracks) {
-    if (track->generation || track->confirmation) {
-      snapshot.seq = std::min(snapshot.seq, track->state.settled);
+    const TrackState& settled = track->Settled();
+    if (!track->generations.empty() || track->confirmation) {
+      snapshot.seq = std::min(snapshot.seq, settled.settled);
     }
-    snapshot.tracks.push_back(track->state);
+    snapshot.tracks.push_back(settled);
   }
   return snapshot;
 }

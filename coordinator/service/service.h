@@ -85,7 +85,7 @@ class Service {
   Status BindDevice(const Hello& hello, std::optional<std::string>& refusal);
   Result<std::size_t> BindJobTo(const Job& job, const DeviceFacts& device,
                                 std::vector<std::string>& reasons);
-  Status OpenOrResume(const Job& job, TrackSpec spec);
+  Result<TrackId> OpenOrResume(const Job& job, TrackSpec spec);
   Result<std::vector<std::string>> BindToThere(const Job& job);
   std::optional<std::string> WhyNotAgain(const Job& job) const;
   void TakeUpBoard();

@@ -84,20 +84,26 @@ Result<std::size_t> Service::BindJobTo(const Job& job, const DeviceFacts& device
   auto bound = BindJob(job, device, lookup);
   if (!bound) return bound.error();
   reasons = std::move(bound->reasons);
-  for (TrackSpec& spec : bound->specs) {
-    if (Status opened = OpenOrResume(job, spec); !opened) return opened.error();
+  for (std::size_t i = 0; i < bound->specs.size(); ++i) {
+    auto id = OpenOrResume(job, bound->specs[i]);
+    if (!id) return id.error();
+    Effects effects = state_->core->OnInFlight(*id, bound->in_flight[i], NowMs());
+    if (Status done = CarryOut(std::move(effects)); !done) return done.error();
   }
   return bound->specs.size();
 }
 
-Status Service::OpenOrResume(const Job& job, TrackSpec spec) {
+Result<TrackId> Service::OpenOrResume(const Job& job, TrackSpec spec) {
   const auto& active = state_->core->tracks();
   const auto searched = std::find_if(active.begin(), active.end(), [&](const auto& entry) {
     return SameTrack(entry.second.track.state.spec, spec);
   });
   if (searched != active.end()) {
-    if (!state_->options.stay) return {};
-    return CarryOut(state_->core->OnRebudget(searched->first, spec.budget, NowMs()));
+    const TrackId id = searched->first;
+    if (!state_->options.stay) return id;
+    Effects effects = state_->core->OnRebudget(id, spec.budget, NowMs());
+    if (Status done = CarryOut(std::move(effects)); !done) return done.error();
+    return id;
   }
   auto operation = state_->OperationOf(spec.operation);
   if (!operation) return operation.error();
@@ -114,8 +120,10 @@ Status Service::OpenOrResume(const Job& job, TrackSpec spec) {
     const auto why = WhyNotResume(old.spec, wanted);
     if (!why) {
       const TrackId id = old.id;  // adopting takes `old` away
-      if (Status adopted = Adopt(id); !adopted) return adopted;
-      return CarryOut(state_->core->OnRebudget(id, spec.budget, NowMs()));
+      if (Status adopted = Adopt(id); !adopted) return adopted.error();
+      Effects effects = state_->core->OnRebudget(id, spec.budget, NowMs());
+      if (Status done = CarryOut(std::move(effects)); !done) return done.error();
+      return id;
     }
     if (!state_->options.fork) {
       return Error{"cannot resume track " + std::to_string(old.id.value) + " (" +
@@ -129,10 +137,14 @@ Status Service::OpenOrResume(const Job& job, TrackSpec spec) {
   if (!workshop) {
     return Error{job.file + ": track '" + spec.label + "': " + workshop.error().message};
   }
-  if (Status kept = KeepPackage(*state_->ledger, **operation, spec); !kept) return kept;
-  return CarryOut(state_->core->OnOpenTrack(
+  if (Status kept = KeepPackage(*state_->ledger, **operation, spec); !kept) {
+    return kept.error();
+  }
+  Effects effects = state_->core->OnOpenTrack(
       TrackOpened{spec, forked_from}, *std::move(workshop), NowMs(),
-      state_->dormant.empty() ? TrackId{} : state_->dormant.rbegin()->first));
+      state_->dormant.empty() ? TrackId{} : state_->dormant.rbegin()->first);
+  if (Status done = CarryOut(std::move(effects)); !done) return done.error();
+  return state_->core->tracks().rbegin()->first;
 }
 
 Status Service::Adopt(TrackId id) {

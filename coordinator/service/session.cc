@@ -111,7 +111,8 @@ bool Session::Idle() const {
   if (core.Workers().size() < static_cast<std::size_t>(left)) return false;
   return std::none_of(core.tracks().begin(), core.tracks().end(), [](const auto& entry) {
     const Track& track = entry.second.track;
-    return (track.generation && track.generation->attempt) ||
+    return std::any_of(track.generations.begin(), track.generations.end(),
+                       [](const auto& open) { return open.second.attempt.has_value(); }) ||
            (track.confirmation && track.confirmation->attempt);
   });
 }

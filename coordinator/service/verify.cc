@@ -3,6 +3,7 @@
 #include <map>
 
 #include "coordinator/search/answers.h"
+#include "coordinator/search/outlook.h"
 #include "coordinator/search/settle.h"
 #include "coordinator/service/resume.h"
 #include "schema/codec.h"
@@ -18,7 +19,6 @@ struct Witnessed {
   Track track;
   Workshop workshop;
   std::map<Digest, Digest> rendered;  // configuration -> source
-  bool at_end = false;                // its newest generation found the end of a replay's data
 };
 
 class Verifier {
@@ -55,7 +55,6 @@ class Verifier {
     if (const auto* decided = std::get_if<Decided>(&event.body)) Check(event, witnessed, *decided);
     if (const auto* confirmed = std::get_if<Confirmed>(&event.body))
       Check(event, witnessed, *confirmed);
-    if (std::holds_alternative<TrackResumed>(event.body)) witnessed.at_end = false;
     if (const auto* closed = std::get_if<TrackClosed>(&event.body))
       Check(event, witnessed, *closed);
     Apply(witnessed.track, event);
@@ -93,9 +92,8 @@ class Verifier {
     if (!operation) return Problem(event, operation.error().message);
     auto workshop = MakeWorkshop(opened.spec, *operation);
     if (!workshop) return Problem(event, workshop.error().message);
-    tracks_.emplace(
-        event.track,
-        Witnessed{OpenTrack(event.track, opened, event.seq), *std::move(workshop), {}, false});
+    tracks_.emplace(event.track,
+                    Witnessed{OpenTrack(event.track, opened, event.seq), *std::move(workshop), {}});
   }
 
   void CheckSource(const Event& event, Witnessed& witnessed, const Configuration& configuration,
@@ -119,7 +117,8 @@ class Verifier {
   void Check(const Event& event, Witnessed& witnessed, const Proposed& proposed) {
     ++found_.proposals;
     const Workshop& workshop = witnessed.workshop;
-    const auto again = workshop.proposer->Propose(witnessed.track.state, *workshop.space);
+    const Outlook outlook(witnessed.track);
+    const auto again = workshop.proposer->Propose(outlook.state(), *workshop.space);
     const bool same =
         again && again->candidate == proposed.candidate && again->hypothesis == proposed.hypothesis;
     // That the changes lead from the track's incumbent to the candidate, WhyNotApply has seen.
@@ -154,7 +153,7 @@ class Verifier {
     const Track& track = witnessed.track;
     const bool measure = report.kind == OrderKind::kMeasure;
     const OpenAttempt& granted =
-        (measure ? track.generation : track.confirmation)->Find(report.attempt)->grant;
+        track.Find(report.kind, report.generation)->Find(report.attempt)->grant;
     if (report.order != granted.order || report.worker != granted.worker) {
       Problem(event, text + "answers order " + report.order.Short() + " of " + report.worker.value +
                          ", granted was " + granted.order.Short() + " to " + granted.worker.value);
@@ -185,8 +184,8 @@ class Verifier {
     const TrackState& state = witnessed.track.state;
     const Workshop& workshop = witnessed.workshop;
     std::string why;
-    if (witnessed.at_end) {
-      why = AtEndOfReplay(state.last);
+    if (witnessed.track.at_end) {
+      why = AtEndOfReplay(*witnessed.track.at_end);
     } else if (auto ends = WhyEnds(state, state.spec.budget)) {
       why = *std::move(ends);
     } else if (!workshop.proposer->Propose(state, *workshop.space)) {
@@ -201,10 +200,10 @@ class Verifier {
 
   void Check(const Event& event, Witnessed& witnessed, const Decided& decided) {
     ++found_.decisions;
-    const OpenGeneration& open = *witnessed.track.generation;
-    const auto next = NextStep(open, *witnessed.workshop.policy, SettleLimits{});
+    const Track& track = witnessed.track;
+    const OpenGeneration& open = track.generations.at(decided.generation);
+    const auto next = NextStep(track, open, *witnessed.workshop.policy, SettleLimits{});
     const auto* again = std::get_if<Decided>(&next);
-    witnessed.at_end = DataExhausted(open) && decided.decision.reason == Reason::kNoData;
     if (again == nullptr && IsWithoutOrder(decided.decision.detail) && !decided.again &&
         decided.decision.reason == Reason::kDeviceFault) {
       return;

@@ -13,7 +13,7 @@
 namespace pawl::test {
 namespace {
 
-std::string Job(int tracks, int generations) {
+std::string Job(int tracks, int generations, int in_flight = 1) {
   std::string text =
       "name = \"kill\"\noperation = \"gemm\"\nbackend = \"cuda\"\nstructure = \"clblast\"\n"
       "shape = { m = 4096, n = 4096, k = 4096 }\nconfirm = false\n"
@@ -22,6 +22,7 @@ std::string Job(int tracks, int generations) {
       "?seed=9&jitter=0.004\"]\n[policy]\nname = \"field_note\"\n"
       "[proposer]\nname = \"random\"\n[budget]\ngenerations = " +
       std::to_string(generations) + "\n";
+  text = "in_flight = " + std::to_string(in_flight) + "\n" + text;
   for (int track = 1; track <= tracks; ++track) {
     text += "[[track]]\nlabel = \"t" + std::to_string(track) +
             "\"\nseed = " + std::to_string(track) + "\n";
@@ -41,18 +42,17 @@ std::map<std::pair<std::uint32_t, std::uint32_t>, std::string> Decisions(
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::string> decisions;
   auto ledger = Ledger::Open(folder, Ledger::Mode::kRead);
   CHECK(ledger.has_value(), ledger.error().message);
-  std::map<std::uint32_t, Configuration> candidates;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Configuration> candidates;
   const Status scanned = (*ledger)->Scan(Seq{1}, [&](const Event& event) {
     if (const auto* proposed = std::get_if<Proposed>(&event.body)) {
-      candidates[event.track.value] = proposed->candidate;
+      candidates[{event.track.value, proposed->generation.value}] = proposed->candidate;
     }
     if (const auto* decided = std::get_if<Decided>(&event.body);
         decided != nullptr && !decided->again) {
       const auto key = std::make_pair(event.track.value, decided->generation.value);
       EXPECT_FALSE(decisions.contains(key)) << "generation " << key.second << " decided twice";
-      decisions[key] = candidates[event.track.value].Text() + " " +
-                       std::string(Name(decided->decision.verdict)) + " " +
-                       std::to_string(decided->decision.ratio.value_or(0));
+      decisions[key] = candidates[key].Text() + " " + std::string(Name(decided->decision.verdict)) +
+                       " " + std::to_string(decided->decision.ratio.value_or(0));
     }
     return true;
   });
@@ -104,10 +104,13 @@ Victims VictimsOf(pid_t coordinator) {
   return victims;
 }
 
-void KillAndCompare(int tracks, int generations, int kills) {
+// `in_flight`: above 1, so many workers are at each track, and which decisions there are depends on
+// who is faster: `pawl verify` says whether they follow.
+void KillAndCompare(int tracks, int generations, int kills, int in_flight = 1) {
   TempFolder folder;
-  WriteFile(folder / "job.toml", Job(tracks, generations));
-  {
+  WriteFile(folder / "job.toml", Job(tracks, generations, in_flight));
+  const int workers = tracks * in_flight;
+  if (in_flight == 1) {
     Process undisturbed(RunArguments(folder, folder / "undisturbed", tracks), folder / "stderr",
                         {"PAWL_KERNELS=" + Source("kernels")});
     while (undisturbed.ReadLine(60'000)) {
@@ -127,7 +130,7 @@ void KillAndCompare(int tracks, int generations, int kills) {
   int done = 0;
   bool finished = false;
   while (!finished) {
-    Process run(RunArguments(folder, folder / "killed", tracks), folder / "stderr",
+    Process run(RunArguments(folder, folder / "killed", workers), folder / "stderr",
                 {"PAWL_KERNELS=" + Source("kernels")});
     bool coordinator_killed = false;
     while (!coordinator_killed) {
@@ -170,9 +173,17 @@ void KillAndCompare(int tracks, int generations, int kills) {
   std::printf("killed: coordinator %d, worker %d, runner %d\n", killed["coordinator"],
               killed["worker"], killed["runner"]);
 
-  EXPECT_EQ(Decisions(folder / "killed"), Decisions(folder / "undisturbed"));
+  const auto decisions = Decisions(folder / "killed");
+  if (in_flight == 1) {
+    EXPECT_EQ(decisions, Decisions(folder / "undisturbed"));
+  } else {
+    EXPECT_EQ(decisions.size(), static_cast<std::size_t>(tracks * generations));
+    std::set<std::string> candidates;
+    for (const auto& [key, text] : decisions) candidates.insert(text.substr(0, text.rfind(' ')));
+    EXPECT_EQ(candidates.size(), decisions.size()) << "a candidate was tried twice";
+  }
   const std::set<std::string> reports = ReportsIn(folder / "killed");
-  const std::set<std::string> acknowledged = AcknowledgedIn(folder / "killed-state", tracks);
+  const std::set<std::string> acknowledged = AcknowledgedIn(folder / "killed-state", workers);
   EXPECT_GT(acknowledged.size(), static_cast<std::size_t>(tracks * generations) / 2);
   for (const std::string& report : acknowledged) {
     EXPECT_TRUE(reports.contains(report)) << "acknowledged and lost: " << report;
@@ -184,6 +195,10 @@ void KillAndCompare(int tracks, int generations, int kills) {
 TEST(Kill, OneTrackEndsWithTheDecisionsOfAnUndisturbedRun) { KillAndCompare(1, 2'000, 60); }
 
 TEST(Kill, ThreeTracksLoseNothingAcknowledgedIn140Kills) { KillAndCompare(3, 2'000, 140); }
+
+TEST(Kill, OneTrackWithFourCandidatesInFlightIsVerifiedAfter40Kills) {
+  KillAndCompare(1, 1'000, 40, 4);
+}
 
 }  // namespace
 }  // namespace pawl::test

@@ -36,12 +36,12 @@ TEST(WhatNext, IsToRunAgainWhereSomethingIsLeft) {
 
 TEST(TrackJson, HasTheLastConfirmationOrNull) {
   const TrackState state = Track(TrackStatus::kClosed, 10, 10);
-  EXPECT_TRUE(TrackJson(state, false, nullptr, Seq(7))["confirmation"].is_null());
+  EXPECT_TRUE(TrackJson(state, 0, nullptr, Seq(7))["confirmation"].is_null());
   Confirmed confirmed;
   confirmed.number = 2;
   confirmed.valid = true;
   confirmed.gain = 0.25;
-  const nlohmann::json json = TrackJson(state, false, &confirmed, Seq(7));
+  const nlohmann::json json = TrackJson(state, 0, &confirmed, Seq(7));
   EXPECT_EQ(json["confirmation"]["confirmation"], 2);
   EXPECT_EQ(json["confirmation"]["gain"], 0.25);
   EXPECT_EQ(json["status"], "closed");

@@ -185,6 +185,11 @@ Effects CoreBench::Open(const TrackSpec& spec, MakeWorkshopOf make) {
   return Carry(core_->OnOpenTrack(TrackOpened{spec, TrackId(0)}, make(spec), now_ms));
 }
 
+Effects CoreBench::InFlight(TrackId id, std::uint32_t most) {
+  in_flight_[id] = most;
+  return Carry(core_->OnInFlight(id, most, now_ms));
+}
+
 Effects CoreBench::Send(const PeerId& peer, const Message& message) {
   return Carry(core_->OnMessage(peer, message, now_ms));
 }
@@ -203,7 +208,10 @@ void CoreBench::Restart(CoreOptions options) {
   Start(std::move(options));
   core_->SetBoard(board_);
   for (const auto& [id, track] : folded_) {
-    core_->AddTrack(CoreTrack{track, makers_.at(id)(track.state.spec)}, now_ms);
+    const auto most = in_flight_.find(id);
+    core_->AddTrack(CoreTrack{track, makers_.at(id)(track.state.spec),
+                              most == in_flight_.end() ? 1 : most->second},
+                    now_ms);
   }
 }
 

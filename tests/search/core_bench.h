@@ -38,6 +38,7 @@ class CoreBench {
   const Track& track(std::uint32_t id = 1) const { return core_->tracks().at(TrackId(id)).track; }
 
   Effects Open(const TrackSpec& spec = CopySpec(), MakeWorkshopOf make = PlainWorkshop);
+  Effects InFlight(TrackId id, std::uint32_t most);  // also after a restart
   Effects Send(const PeerId& peer, const Message& message);
   Effects Report(const PeerId& peer, const pawl::Report& report) {
     return Send(peer, ReportMessage{report});
@@ -63,6 +64,7 @@ class CoreBench {
   std::map<TrackId, Track> folded_;  // event by event, apart from core
   JobBoard board_;                   // likewise
   std::map<TrackId, MakeWorkshopOf> makers_;
+  std::map<TrackId, std::uint32_t> in_flight_;
   Order granted_;
   Grant grant_;
 };

@@ -126,7 +126,7 @@ TEST(CoreReports, WhatWasNeverGrantedIsRejected) {
   rejects([](Report& report) { report.batch = 1; });
   rejects([](Report& report) { report.order = Sha256("another ledger's order"); });
   rejects([](Report& report) { report.worker = WorkerId("w9"); });
-  EXPECT_TRUE(bench.track().generation->attempt) << "the real one is still awaited";
+  EXPECT_TRUE(bench.track().generations.begin()->second.attempt) << "the real one is still awaited";
   EXPECT_THAT(Told(bench.Report("w1", Answer(order, kW1, 1))),
               testing::Contains("w1 < ACK t1 g1 a1 b0"));
 }
@@ -256,7 +256,7 @@ TEST(CoreReports, ReportFromASpoolIsTakenAfterTheCoordinatorWasGone) {
   const Order order = bench.granted();
   bench.Restart();
   bench.Send("p2", HelloOf("w1", "boot 2"));  // the worker was restarted too: its attempt is lost
-  EXPECT_FALSE(bench.track().generation->attempt);
+  EXPECT_FALSE(bench.track().generations.begin()->second.attempt);
   EXPECT_THAT(Told(bench.Report("p2", Answer(order, kW1, 1))),
               ElementsAre("+ measured g1 a1 measured", "+ decided g1 reject not_faster",
                           "+ proposed g2", "p2 < ACK t1 g1 a1 b0"));

@@ -8,12 +8,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <set>
 
 #include "coordinator/search/core.h"
+#include "coordinator/search/outlook.h"
 #include "coordinator/search/seed.h"
+#include "coordinator/search/settle.h"
 #include "schema/check.h"
 #include "schema/codec.h"
 #include "tests/search/core_bench.h"
@@ -34,6 +37,21 @@ class Chance {
  private:
   std::uint64_t state_;
 };
+
+// What a configuration takes, as it is: what a report says is the ratio of two of these. The start
+// is slow, so that many of the first ones are faster.
+double TrueTime(const Configuration& configuration, std::uint64_t seed) {
+  if (configuration == CopySpec().start) return 200;
+  const Digest drawn = Hasher().Field(configuration.Text()).Field(std::to_string(seed)).Finish();
+  return 60 + static_cast<double>(drawn.Prefix64() % 100);
+}
+
+Report AnswerByTrueTime(const Order& order, const WorkerId& worker, std::uint64_t seed) {
+  if (order.kind == OrderKind::kConfirm) return fakes::Answer(order, worker, 0.9);
+  return fakes::Answer(
+      order, worker,
+      TrueTime(order.arms[1].configuration, seed) / TrueTime(order.arms[2].configuration, seed));
+}
 
 // What a worker reports: a function of the question alone.
 Report AnswerByQuestion(const Order& order, const WorkerId& worker) {
@@ -76,9 +94,16 @@ struct SimWorker {
 
 class Simulation {
  public:
-  Simulation(std::uint64_t seed, bool random_answers, std::uint32_t max_lost)
-      : chance_(seed), random_answers_(random_answers), options_(CoreBench::DefaultOptions()) {
+  // in_flight: above 1, times are as they are, so that every keep is known to be right or wrong.
+  Simulation(std::uint64_t seed, bool random_answers, std::uint32_t max_lost,
+             std::uint32_t in_flight = 1)
+      : seed_(seed),
+        chance_(seed),
+        random_answers_(random_answers),
+        in_flight_(in_flight),
+        options_(CoreBench::DefaultOptions()) {
     options_.max_lost = max_lost;
+    options_.max_unsettled = 200;
     bench_.Restart(options_);
     for (const char* label : {"one", "two", "three"}) {
       TrackSpec spec = CopySpec();
@@ -86,8 +111,9 @@ class Simulation {
       spec.confirm = true;
       spec.budget.generations = 24;
       bench_.Open(spec, label[0] == 't' ? TwoBatches : CoreBench::PlainWorkshop);
+      if (in_flight > 1) bench_.InFlight(bench_.core().tracks().rbegin()->first, in_flight);
     }
-    for (int i = 0; i < 3; ++i) {
+    for (std::uint32_t i = 0; i < 3 * std::min(in_flight, 2U); ++i) {
       workers_.emplace_back();
       workers_.back().id = WorkerId("w" + std::to_string(i));
       Connect(workers_.back());
@@ -185,6 +211,51 @@ class Simulation {
     EXPECT_GE(measured.size(), acknowledged_.size());
   }
 
+  // Every proposal, decision and end follows from what is before it; candidates in flight at once
+  // are distinct, no more than allowed and within the budget; every keep is of a faster kernel.
+  void CheckDerived() const {
+    std::map<TrackId, Track> tracks;
+    const SettleLimits limits{options_.max_voids, options_.max_lost};
+    for (const Event& event : bench_.log()) {
+      if (event.track == TrackId(0)) continue;
+      if (const auto* opened = std::get_if<TrackOpened>(&event.body)) {
+        tracks.emplace(event.track, OpenTrack(event.track, *opened, event.seq));
+        continue;
+      }
+      Track& track = tracks.at(event.track);
+      const Workshop& workshop = bench_.core().tracks().at(event.track).workshop;
+      SCOPED_TRACE("event " + std::to_string(event.seq.value));
+      if (const auto* proposed = std::get_if<Proposed>(&event.body)) {
+        const Outlook outlook(track);
+        const auto again = workshop.proposer->Propose(outlook.state(), *workshop.space);
+        ASSERT_TRUE(again && again->candidate == proposed->candidate);
+        EXPECT_FALSE(WhyEnds(outlook.state(), outlook.state().spec.budget));
+        for (const auto& [generation, open] : track.generations) {
+          EXPECT_NE(open.proposed.candidate, proposed->candidate);
+        }
+        EXPECT_LT(track.generations.size(), in_flight_);
+      }
+      if (const auto* decided = std::get_if<Decided>(&event.body)) {
+        const OpenGeneration& open = track.generations.at(decided->generation);
+        const auto next = NextStep(track, open, *workshop.policy, limits);
+        const auto* again = std::get_if<Decided>(&next);
+        EXPECT_TRUE(again != nullptr && *again == *decided);
+        superseded_ += decided->decision.reason == Reason::kSuperseded ? 1 : 0;
+        if (in_flight_ > 1 && decided->decision.verdict == Verdict::kKeep) {
+          EXPECT_LT(TrueTime(open.proposed.candidate, seed_),
+                    TrueTime(track.state.incumbent, seed_));
+          EXPECT_EQ(open.Evidence()->incumbent, track.state.incumbent);
+        }
+      }
+      Apply(track, event);
+      if (in_flight_ > 1) {
+        EXPECT_LT(track.last_applied.value - track.Settled().settled.value, 1'200U);
+      }
+    }
+    for (const auto& [id, track] : tracks) EXPECT_EQ(track, bench_.track(id.value));
+  }
+
+  int superseded() const { return superseded_; }
   std::size_t acknowledged() const { return acknowledged_.size(); }
   int kills() const { return kills_; }
   const CoreBench& bench() const { return bench_; }
@@ -266,7 +337,8 @@ class Simulation {
     const Order order = worker.held.front();
     worker.held.erase(worker.held.begin());
     ++worker.units;
-    Report report = AnswerByQuestion(order, worker.id);
+    Report report = in_flight_ > 1 ? AnswerByTrueTime(order, worker.id, seed_)
+                                   : AnswerByQuestion(order, worker.id);
     if (random_answers_) {
       if (chance_.OneIn(6)) {
         report = fakes::Failure(order, worker.id, OutcomeKind::kHung,
@@ -349,13 +421,16 @@ class Simulation {
     }
   }
 
+  const std::uint64_t seed_;
   Chance chance_;
   const bool random_answers_;
+  const std::uint32_t in_flight_;
   CoreOptions options_;
   CoreBench bench_;
   std::vector<SimWorker> workers_;
   std::set<Digest> acknowledged_;
   int kills_ = 0;
+  mutable int superseded_ = 0;
 };
 
 std::map<TrackId, std::vector<std::string>> UndisturbedStory() {
@@ -378,6 +453,24 @@ TEST(CoreSimulation, DisturbedSearchesEndWithTheSameProposalsAndDecisions) {
     kills += simulation.kills();
   }
   EXPECT_GT(kills, 400) << "the run is hardly disturbed";
+}
+
+TEST(CoreSimulation, SeveralInFlightAreNeverKeptWronglyInWhateverOrderTheirReportsCome) {
+  int superseded = 0;
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Simulation simulation(seed, seed % 2 == 0, 1'000, 2 + seed % 5);
+    simulation.Disturb(4'000);
+    ASSERT_TRUE(simulation.Settle(2'000)) << "the search does not end";
+    simulation.CheckLedger();
+    simulation.CheckDerived();
+    for (const auto& [id, entry] : simulation.bench().core().tracks()) {
+      EXPECT_NE(entry.track.state.status, TrackStatus::kSearching);
+      EXPECT_LE(entry.track.state.last, Generation(24));
+    }
+    superseded += simulation.superseded();
+  }
+  EXPECT_GT(superseded, 20) << "keeps hardly meet what is in flight";
 }
 
 TEST(CoreSimulation, SearchesEndWhateverWorkersAnswer) {

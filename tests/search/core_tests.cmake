@@ -6,7 +6,8 @@ pawl_test(search_orders_test LABEL unit SOURCES orders_test.cc LINK search_fakes
 pawl_test(search_audit_test LABEL unit SOURCES audit_test.cc errands_test.cc LINK search_fakes)
 pawl_test(search_measure_test LABEL unit SOURCES capture_test.cc manifest_test.cc LINK pawl_job search_fakes)
 pawl_test(search_core_test LABEL unit
-  SOURCES core_confirm_test.cc core_cost_test.cc core_jobs_test.cc core_reports_test.cc core_search_test.cc core_structures_test.cc
+  SOURCES core_confirm_test.cc core_cost_test.cc core_in_flight_test.cc core_jobs_test.cc core_reports_test.cc core_search_test.cc
+    core_structures_test.cc
     core_workers_test.cc
   LINK search_fakes)
 pawl_test(search_simulation_test LABEL property TIMEOUT 300 SOURCES core_simulation_test.cc

@@ -54,6 +54,7 @@ TEST(Job, NeedsOnlyAnOperationAndAShape) {
   EXPECT_EQ(track.policy, "field_note");
   EXPECT_EQ(track.proposer, "coordinate");
   EXPECT_EQ(track.budget, Budget{});
+  EXPECT_EQ(track.in_flight, 1u);
   EXPECT_TRUE(track.confirm);
   EXPECT_FALSE(track.require_pinned);
   EXPECT_FALSE(track.deadlines.has_value());
@@ -71,6 +72,7 @@ devices = ["host", "AMD EPYC (2 cores)"]
 instrument = "cpu_time"
 warmup = 0
 iterations = 7
+in_flight = 4
 seed = 9
 clocks = "require-pinned"
 confirm = false
@@ -104,6 +106,7 @@ build_ms = 1000
   EXPECT_EQ(track.instrument, Instrument::kCpuTime);
   EXPECT_EQ(track.warmup, 0u);
   EXPECT_EQ(track.iterations, 7u);
+  EXPECT_EQ(track.in_flight, 4u);
   EXPECT_EQ(track.seed, 9u);
   EXPECT_FALSE(track.confirm);
   EXPECT_TRUE(track.require_pinned);
@@ -212,6 +215,14 @@ name = "random"
             "1024, n = 1024, k = 1024 }");
 }
 
+TEST(Job, HasOneTo256CandidatesOfATrackInFlight) {
+  EXPECT_EQ(Fault(std::string(kLeast) + "in_flight = 256\n"), "no fault");
+  for (const char* number : {"0", "257"}) {
+    EXPECT_THAT(Fault(std::string(kLeast) + "in_flight = " + number + "\n"),
+                testing::HasSubstr("in_flight"));
+  }
+}
+
 TEST(Job, BackendTablesAreLaidOverTheRest) {
   const Job job = Read(std::string(kLeast) + R"toml(
 iterations = 1
@@ -220,6 +231,7 @@ seed = 1
 [host]
 iterations = 2
 warmup = 2
+in_flight = 3
 [host.policy]
 noise_factor = 3
 rounds = 12
@@ -237,6 +249,8 @@ structure = "tiled"
   const TrackRequest& host = entry.by_backend.at("host");
   EXPECT_EQ(host.iterations, 2u);
   EXPECT_EQ(host.warmup, 4u);
+  EXPECT_EQ(host.in_flight, 3u);
+  EXPECT_EQ(entry.base.in_flight, 1u);
   EXPECT_EQ(host.seed, 1u);
   EXPECT_EQ(host.policy_parameters, (Parameters{{"noise_factor", 3.0}, {"rounds", 12.0}}));
   EXPECT_EQ(host.label, entry.base.label);

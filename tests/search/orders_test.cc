@@ -42,7 +42,7 @@ TEST(Orders, MeasureOrderSaysEverythingAWorkerNeeds) {
   const TrackSpec spec = CopySpec();
   const Workshop workshop = Made(spec);
   const Track track = OpenedTrack(spec);
-  const auto order = MeasureOrder(workshop, track, Attempt(2), true);
+  const auto order = MeasureOrder(workshop, track, Generation(1), Attempt(2), true);
   ASSERT_TRUE(order) << order.error().message;
   EXPECT_EQ(order->kind, OrderKind::kMeasure);
   EXPECT_EQ(order->track, TrackId(3));
@@ -93,31 +93,35 @@ TEST(Orders, MeasureOrderSaysEverythingAWorkerNeeds) {
 TEST(Orders, SameArgumentsGiveTheSameBytesAndTheCodecTakesThem) {
   const TrackSpec spec = CopySpec();
   const Track track = OpenedTrack(spec);
-  const std::string first = EncodeOrder(*MeasureOrder(Made(spec), track, Attempt(1), false));
-  const std::string second = EncodeOrder(*MeasureOrder(Made(spec), track, Attempt(1), false));
+  const std::string first =
+      EncodeOrder(*MeasureOrder(Made(spec), track, Generation(1), Attempt(1), false));
+  const std::string second =
+      EncodeOrder(*MeasureOrder(Made(spec), track, Generation(1), Attempt(1), false));
   EXPECT_EQ(first, second);
   const auto decoded = DecodeOrder(first);
   ASSERT_TRUE(decoded) << decoded.error().message;
-  EXPECT_EQ(*decoded, *MeasureOrder(Made(spec), track, Attempt(1), false));
+  EXPECT_EQ(*decoded, *MeasureOrder(Made(spec), track, Generation(1), Attempt(1), false));
 }
 
 TEST(Orders, InputSetsAreTheSameInEveryGenerationOfATrack) {
   TrackSpec spec = CopySpec();
-  const Order first = *MeasureOrder(Made(spec), OpenedTrack(spec), Attempt(1), false);
+  const Order first =
+      *MeasureOrder(Made(spec), OpenedTrack(spec), Generation(1), Attempt(1), false);
   const Order confirm = *ConfirmOrder(Made(spec), OpenedTrack(spec), Attempt(1));
   EXPECT_EQ(first.input_seeds, confirm.input_seeds);
   EXPECT_EQ(first.check, confirm.check);
   spec.seed = 43;
-  EXPECT_NE(first.input_seeds,
-            MeasureOrder(Made(spec), OpenedTrack(spec), Attempt(1), false)->input_seeds);
+  EXPECT_NE(
+      first.input_seeds,
+      MeasureOrder(Made(spec), OpenedTrack(spec), Generation(1), Attempt(1), false)->input_seeds);
 }
 
 TEST(Orders, EqualConfigurationsShareOneSource) {
   const TrackSpec spec = CopySpec();
   Track track = OpenedTrack(spec);
-  track.generation->proposed.candidate = spec.start;
-  track.generation->proposed.changes.clear();
-  const Order order = *MeasureOrder(Made(spec), track, Attempt(1), false);
+  track.generations.begin()->second.proposed.candidate = spec.start;
+  track.generations.begin()->second.proposed.changes.clear();
+  const Order order = *MeasureOrder(Made(spec), track, Generation(1), Attempt(1), false);
   EXPECT_EQ(order.arms[1].source, order.arms[2].source);
   EXPECT_THAT(order.sources, SizeIs(3));  // reference, committed, both
 }
@@ -125,8 +129,8 @@ TEST(Orders, EqualConfigurationsShareOneSource) {
 TEST(Orders, NextBatchIsTheOneAfterTheReportsTaken) {
   const TrackSpec spec = CopySpec();
   Track track = OpenedTrack(spec);
-  track.generation->reports.resize(2);
-  EXPECT_EQ(MeasureOrder(Made(spec), track, Attempt(3), false)->batch, 2u);
+  track.generations.begin()->second.reports.resize(2);
+  EXPECT_EQ(MeasureOrder(Made(spec), track, Generation(1), Attempt(3), false)->batch, 2u);
 }
 
 TEST(Orders, SpaceWithoutSourceGivesArmsThatOnlyAReplayCanAnswer) {
@@ -134,7 +138,7 @@ TEST(Orders, SpaceWithoutSourceGivesArmsThatOnlyAReplayCanAnswer) {
   spec.structure = "paper";
   const Workshop workshop = Made(spec);
   const Track track = OpenedTrack(spec);
-  const Order order = *MeasureOrder(workshop, track, Attempt(1), false);
+  const Order order = *MeasureOrder(workshop, track, Generation(1), Attempt(1), false);
   EXPECT_THAT(order.sources, IsEmpty());
   EXPECT_FALSE(order.check.reference);
   for (const Arm& arm : order.arms) {
@@ -150,7 +154,7 @@ TEST(Orders, SpaceWithoutSourceGivesArmsThatOnlyAReplayCanAnswer) {
 TEST(Orders, SourceDigestNamesTheConfigurationsSource) {
   const TrackSpec spec = CopySpec();
   const Workshop workshop = Made(spec);
-  const Order order = *MeasureOrder(workshop, OpenedTrack(spec), Attempt(1), false);
+  const Order order = *MeasureOrder(workshop, OpenedTrack(spec), Generation(1), Attempt(1), false);
   EXPECT_EQ(*SourceDigest(workshop, CopyKnobs(1, 4, "plain")),
             order.sources[*order.arms[1].source].digest);
   EXPECT_NE(*SourceDigest(workshop, CopyKnobs(1, 4, "plain")), *SourceDigest(workshop, spec.start));

@@ -54,7 +54,7 @@ class Story {
 
   Proposed Proposal(std::vector<Change> changes, std::vector<std::string> violations = {}) const {
     Proposed proposed;
-    proposed.generation = state().last.Next();
+    proposed.generation = track_.Newest().Next();
     proposed.incumbent = state().incumbent;
     proposed.candidate = state().incumbent;
     for (const Change& change : changes) proposed.candidate.Set(change.knob, change.to);
@@ -64,7 +64,7 @@ class Story {
   }
 
   Granted Grant(OrderKind kind = OrderKind::kMeasure) const {
-    const auto& open = kind == OrderKind::kMeasure ? track_.generation : track_.confirmation;
+    const OpenGeneration* open = Open(kind);
     Granted granted;
     granted.kind = kind;
     granted.generation = open ? open->proposed.generation : Generation(state().confirmations + 1);
@@ -80,9 +80,10 @@ class Story {
 
   Measured Measure(Attempt attempt, OutcomeKind kind = OutcomeKind::kMeasured,
                    std::optional<ArmRole> arm = std::nullopt) const {
-    const OpenGeneration& open = track_.generation ? *track_.generation : *track_.confirmation;
+    const bool measure = !track_.generations.empty();
     Report report;
-    report.kind = track_.generation ? OrderKind::kMeasure : OrderKind::kConfirm;
+    report.kind = measure ? OrderKind::kMeasure : OrderKind::kConfirm;
+    const OpenGeneration& open = *Open(report.kind);
     report.track = TrackId(1);
     report.generation = open.proposed.generation;
     report.attempt = attempt;
@@ -98,7 +99,7 @@ class Story {
   Decided Decide(Reason reason, std::optional<double> ratio = std::nullopt,
                  bool again = false) const {
     Decided decided;
-    decided.generation = track_.generation->proposed.generation;
+    decided.generation = track_.generations.begin()->first;
     decided.decision.reason = reason;
     decided.decision.verdict = VerdictOf(reason);
     decided.decision.ratio = ratio;
@@ -124,6 +125,12 @@ class Story {
   }
 
  private:
+  // The confirmation, or the oldest open generation.
+  const OpenGeneration* Open(OrderKind kind) const {
+    if (kind == OrderKind::kConfirm) return track_.confirmation ? &*track_.confirmation : nullptr;
+    return track_.generations.empty() ? nullptr : &track_.generations.begin()->second;
+  }
+
   Event Next(const EventBody& body) const {
     return {track_.last_applied.Next(), 0, TrackId(1), body};
   }

@@ -163,9 +163,9 @@ TEST(Track, VoidMeasuredAgainKeepsTheGenerationOpenAndChangesNoState) {
   const TrackState before = story.state();
   story.Tell(story.Decide(Reason::kControlDrift, std::nullopt, true));
   EXPECT_EQ(story.state(), before);
-  ASSERT_TRUE(story.track().generation);
-  EXPECT_EQ(story.track().generation->voids, 1u);
-  EXPECT_THAT(story.track().generation->reports, IsEmpty());
+  ASSERT_EQ(story.track().generations.size(), 1u);
+  EXPECT_EQ(story.track().generations.begin()->second.voids, 1u);
+  EXPECT_THAT(story.track().generations.begin()->second.reports, IsEmpty());
   EXPECT_EQ(story.Grant().attempt, Attempt(2)) << "attempts are never numbered twice";
 }
 
@@ -173,14 +173,15 @@ TEST(Track, LostAttemptIsCountedAndItsLateReportStillCounts) {
   Story story;
   story.Propose({kTile64}).Tell(story.Grant());
   story.Tell(AttemptLost{OrderKind::kMeasure, Generation(1), Attempt(1), "lease expired"});
-  EXPECT_EQ(story.track().generation->lost, 1u);
-  EXPECT_FALSE(story.track().generation->attempt);
+  EXPECT_EQ(story.track().generations.begin()->second.lost, 1u);
+  EXPECT_FALSE(story.track().generations.begin()->second.attempt);
   story.Tell(story.Grant());
-  EXPECT_EQ(story.track().generation->attempt->attempt, Attempt(2));
+  EXPECT_EQ(story.track().generations.begin()->second.attempt->attempt, Attempt(2));
   story.Tell(story.Measure(Attempt(1)));
-  EXPECT_FALSE(story.track().generation->attempt) << "the newer attempt's batch is answered";
-  EXPECT_EQ(story.track().generation->Find(Attempt(1))->taken, Sha256("report 1"));
-  EXPECT_TRUE(story.track().generation->Find(Attempt(2))->taken.IsZero());
+  EXPECT_FALSE(story.track().generations.begin()->second.attempt)
+      << "the newer attempt's batch is answered";
+  EXPECT_EQ(story.track().generations.begin()->second.Find(Attempt(1))->taken, Sha256("report 1"));
+  EXPECT_TRUE(story.track().generations.begin()->second.Find(Attempt(2))->taken.IsZero());
   EXPECT_THAT(story.Why(story.Measure(Attempt(1))), Optional(HasSubstr("measured twice")));
   EXPECT_THAT(story.Why(story.Measure(Attempt(3))), Optional(HasSubstr("never granted")));
 }
@@ -200,22 +201,22 @@ TEST(Track, CrashOfTheCandidateIsAFaultAndNoReportOfTheBatch) {
   Story story;
   story.Propose({kTile64}).Tell(story.Grant());
   story.Tell(story.Measure(Attempt(1), OutcomeKind::kCrashed, ArmRole::kCandidate));
-  const OpenGeneration& open = *story.track().generation;
+  const OpenGeneration& open = story.track().generations.begin()->second;
   EXPECT_EQ(open.faults, 1u);
   EXPECT_TRUE(open.fault);
   EXPECT_THAT(open.faulted_on, ElementsAre(WorkerId("w1")));
   EXPECT_THAT(open.reports, IsEmpty());
   story.Tell(story.Grant());
-  EXPECT_FALSE(story.track().generation->fault);
-  EXPECT_EQ(story.track().generation->faults, 1u);
+  EXPECT_FALSE(story.track().generations.begin()->second.fault);
+  EXPECT_EQ(story.track().generations.begin()->second.faults, 1u);
 }
 
 TEST(Track, CrashOfAnotherArmIsNoFaultOfTheCandidate) {
   Story story;
   story.Propose({kTile64}).Tell(story.Grant());
   story.Tell(story.Measure(Attempt(1), OutcomeKind::kHung, ArmRole::kIncumbent));
-  EXPECT_EQ(story.track().generation->faults, 0u);
-  EXPECT_TRUE(story.track().generation->fault);
+  EXPECT_EQ(story.track().generations.begin()->second.faults, 0u);
+  EXPECT_TRUE(story.track().generations.begin()->second.fault);
 }
 
 TEST(Track, BatchesAccumulate) {
@@ -225,7 +226,7 @@ TEST(Track, BatchesAccumulate) {
   EXPECT_EQ(second.batch, 1u);
   EXPECT_EQ(second.attempt, Attempt(2));
   story.Tell(second).Tell(story.Measure(Attempt(2)));
-  EXPECT_EQ(story.track().generation->reports.size(), 2u);
+  EXPECT_EQ(story.track().generations.begin()->second.reports.size(), 2u);
 }
 
 // A track whose structure is a knob, of `plain` (tile) and `split` (tile, parts).
@@ -374,8 +375,8 @@ TEST(Track, ComesBackFromItsSettledStateAtAnyMoment) {
   for (std::size_t count = 1; count <= history.size(); ++count) {
     const Track whole = fold(opened, count);
     Track resumed;
-    resumed.state = whole.state;
-    resumed.last_applied = whole.state.settled;
+    resumed.state = whole.Settled();
+    resumed.last_applied = resumed.state.settled;
     EXPECT_EQ(fold(resumed, history.size()), story.track()) << "snapshot after event " << count;
   }
 }
