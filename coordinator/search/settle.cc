@@ -110,8 +110,12 @@ std::variant<AskAttempt, Decided> NextStep(const Track& track, const OpenGenerat
     }
     return Settled(open, std::move(decision), limits);
   }
+  const OpenAttempt* evidence = open.Evidence();
+  const bool replaced = evidence != nullptr && evidence->incumbent != track.state.incumbent;
   if (open.fault) {
     if (open.fault->arm == ArmRole::kCandidate && open.faults <= kFaultsAllowed) {
+      // The batch is not tried again against another incumbent than those before it.
+      if (replaced) return Superseded(track.state, open, std::nullopt);
       return AskAttempt{true};
     }
     return Settled(open, FaultDecision(open), limits);
@@ -120,11 +124,10 @@ std::variant<AskAttempt, Decided> NextStep(const Track& track, const OpenGenerat
     return Settled(open, VoidDecision(Reason::kWorkerLost, Count(open.lost, "attempt") + " lost"),
                    limits);
   }
-  const OpenAttempt* evidence = open.Evidence();
   if (evidence == nullptr) return AskAttempt{open.faults > 0};
   auto decided = policy.Decide(open.reports);
   auto* decision = std::get_if<Decision>(&decided);
-  if (evidence->incumbent != track.state.incumbent) {
+  if (replaced) {
     if (decision == nullptr) return Superseded(track.state, open, std::nullopt);
     if (decision->verdict == Verdict::kKeep) return Superseded(track.state, open, *decision);
   }

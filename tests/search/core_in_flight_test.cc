@@ -213,6 +213,21 @@ TEST(InFlight, UndecidedCandidateOfSeveralBatchesStartsAnewAgainstTheNewIncumben
       "not decided against the start configuration when generation 2's incumbent replaced it");
 }
 
+TEST(InFlight, CrashInALaterBatchStartsAnewAgainstTheNewIncumbent) {
+  Flight flight(2, CopySpec(), [](const TrackSpec& spec) {
+    return fakes::CopyWorkshop(spec, std::make_unique<fakes::PlainPolicy>(2, 2),
+                               fakes::Everything());
+  });
+  flight.JoinAll(2);
+  flight.Measure("w1", 0.5);
+  flight.Measure("w2", 0.5);
+  EXPECT_THAT(flight.Measure("w2", 0.5), Contains("+ decided g2 keep faster"));
+  EXPECT_THAT(
+      flight.Fail("w1", OutcomeKind::kCrashed, ArmRole::kCandidate),
+      AllOf(Contains("+ decided g1 void superseded again"), Contains(HasSubstr("g1 a3 b0 fresh"))))
+      << "its first batch was against an earlier incumbent";
+}
+
 TEST(InFlight, LateReportOfASupersededMeasurementIsRefused) {
   Flight flight(2);
   flight.JoinAll(2);
