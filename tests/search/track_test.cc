@@ -313,7 +313,10 @@ TEST(Track, RefusesWhatCannotFollow) {
   refuses(proposed, "do not lead from the incumbent to the candidate");
 
   story.Propose({kTile64});
-  refuses(story.Proposal({kTile16}), "generation 1 is open");
+  // Several may be open, each of its own number.
+  Proposed same_number = story.Proposal({kTile16});
+  same_number.generation = Generation(1);
+  refuses(same_number, "generation 2 is next");
   refuses(TrackClosed{"x"}, "generation 1 is open");
   refuses(story.Grant(OrderKind::kConfirm), "while a generation is open");
   refuses(story.Decide(Reason::kFaster, 0.5), "without a report");
