@@ -72,7 +72,7 @@ struct Options {
   std::uint64_t cache_mb = 2'048;
   std::uint32_t orders_per_runner = 0;
   bool bracket = false;
-  std::string sandbox = std::string(Name(SandboxMode::kAuto));
+  std::string sandbox = std::string(Name(SandboxMode::kOff));
   std::string clocks = std::string(Name(ClockMode::kObserve));
   std::string clock_mhz = "base";
   std::uint32_t memory_clock_mhz = 0;

@@ -287,6 +287,22 @@ TEST(Track, ChangesOfStructureLeadToACandidateOfThatStructure) {
   EXPECT_THAT(one.Why(MoveToSplit(one)), Optional(HasSubstr("do not lead from the incumbent")));
 }
 
+TEST(Track, RefusesAKeepAgainstAnIncumbentThatWasReplaced) {
+  Story story;
+  story.Propose({kTile64}).Propose({kTile16});
+  Granted second = story.Grant();
+  second.generation = Generation(2);
+  story.Tell(story.Grant()).Tell(second);
+  Measured measured = story.Measure(Attempt(1));
+  story.Tell(measured);
+  measured.report.generation = Generation(2);
+  story.Tell(measured).Tell(story.Decide(Reason::kFaster, 0.5));
+  const Decided keep = story.Decide(Reason::kFaster, 0.25);  // of generation 2
+  EXPECT_THAT(story.Why(keep), Optional(HasSubstr("kept against tile=32")));
+  EXPECT_FALSE(story.Why(story.Decide(Reason::kSuperseded, 0.25, true)));
+  EXPECT_FALSE(story.Why(story.Decide(Reason::kNotFaster, 1.25)));
+}
+
 TEST(Track, RefusesWhatCannotFollow) {
   Story story;
   const auto refuses = [&](const EventBody& body, const std::string& why) {
@@ -313,10 +329,11 @@ TEST(Track, RefusesWhatCannotFollow) {
   refuses(proposed, "do not lead from the incumbent to the candidate");
 
   story.Propose({kTile64});
-  // Several may be open, each of its own number.
-  Proposed same_number = story.Proposal({kTile16});
-  same_number.generation = Generation(1);
-  refuses(same_number, "generation 2 is next");
+  EXPECT_FALSE(story.Why(story.Proposal({kTile16}))) << "beside what is open";
+  proposed = story.Proposal({kTile16});
+  proposed.generation = Generation(1);
+  refuses(proposed, "generation 2 is next");
+  refuses(TrackPaused{"x"}, "generation 1 is open");
   refuses(TrackClosed{"x"}, "generation 1 is open");
   refuses(story.Grant(OrderKind::kConfirm), "while a generation is open");
   refuses(story.Decide(Reason::kFaster, 0.5), "without a report");

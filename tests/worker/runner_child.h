@@ -131,7 +131,7 @@ class RunnerChild : public ::testing::Test {
   }
 
   test::TempFolder folder_;
-  SandboxMode sandbox_ = SandboxMode::kAuto;
+  SandboxMode sandbox_ = SandboxMode::kOff;
   std::vector<std::string> hidden_;
   std::vector<std::string> said_of_sandbox_;
 };

@@ -5,7 +5,7 @@ target_link_libraries(runner_for_tests PRIVATE pawl_runner)
 
 pawl_test(pawl_child_test LABEL fault SOURCES child_test.cc frames_test.cc LINK pawl_runner)
 add_dependencies(pawl_child_test runner_for_tests)
-pawl_test(pawl_sandbox_test LABEL fault SOURCES sandbox_test.cc worker_kill_test.cc LINK pawl_runner PkgConfig::ZMQ)
+pawl_test(pawl_sandbox_test LABEL e2e SOURCES sandbox_test.cc worker_kill_test.cc LINK pawl_runner PkgConfig::ZMQ)
 add_dependencies(pawl_sandbox_test runner_for_tests pawl-worker)
 pawl_test(pawl_host_test LABEL fault SOURCES host_test.cc LINK pawl_runner pawl_host_device)
 pawl_test(pawl_check_test LABEL unit SOURCES check_test.cc LINK pawl_host_device)

@@ -36,6 +36,8 @@ bool IsOn(const std::string& line, const std::string& part) {
 
 class Sandboxed : public RunnerChild {
  protected:
+  Sandboxed() { sandbox_ = SandboxMode::kAuto; }
+
   // Runs the candidate inside; the part that stops it is not there on some systems, which then is
   // said, by the sandbox too.
   Story RunInside(const std::unique_ptr<Child>& child, const std::string& part,
