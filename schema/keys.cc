@@ -178,10 +178,23 @@ Result<std::string> WithAllowedKey(std::string_view text, const std::string& fil
   auto list = ParseAllowList(text, file);
   if (!list) return list.error();
   if (Status named = CheckHostName(added.host); !named) return named.error();
-  if (const AllowedKey* before = list->Find(added.key)) {
-    return Error{file + ": the key is there already, as " + before->host + "'s"};
-  }
   std::string all(text);
+  if (const AllowedKey* before = list->Find(added.key)) {
+    if (before->host != added.host || before->operates == added.operates) {
+      return Error{file + ": the key is there already, as " + before->host + "'s"};
+    }
+    // The same host with another right.
+    all.clear();
+    const Status read = ForEachLine(
+        text, file,
+        [&](std::string_view line, const std::vector<std::string_view>& words) -> Status {
+          const bool same = words.size() > 1 && PublicKey::FromHex(words[1]) &&
+                            *PublicKey::FromHex(words[1]) == added.key;
+          if (!same) all += line;
+          return {};
+        });
+    if (!read) return read.error();
+  }
   if (!all.empty() && all.back() != '\n') all += '\n';
   all += added.host + " " + added.key.Hex();
   if (added.operates) all += " " + std::string(kOperator);

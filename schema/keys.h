@@ -78,7 +78,8 @@ struct AllowList {
 Result<AllowList> ParseAllowList(std::string_view text, const std::string& file);
 
 // The same text with one more line, or without the lines of `host`; comments stay. Errors: what
-// ParseAllowList finds in `text`; a key that is there already; a host that is not.
+// ParseAllowList finds in `text`; a key that is there already, but for the same host with another
+// right, whose line is replaced; a host that is not.
 Result<std::string> WithAllowedKey(std::string_view text, const std::string& file,
                                    const AllowedKey& added);
 Result<std::string> WithoutHost(std::string_view text, const std::string& file,

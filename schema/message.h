@@ -182,7 +182,7 @@ struct Bye {
 // IF YOU ADD A VALUE: append, and add it to Name().
 enum class AskVerb : std::uint8_t {
   kSubmit = 0,  // `text`, of `file`, at `priority`
-  kPause = 1,   // `job`: what is under way is finished, nothing new is begun
+  kPause = 1,   // `job`: the order that is out is finished, nothing new is begun
   kResume = 2,
   kCancel = 3,  // likewise, and what is under way is taken back
   kStatus = 4,  // of `job`, or of all: the jobs and the workers that are there

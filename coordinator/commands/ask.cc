@@ -66,6 +66,30 @@ int PrintReply(const Reply& answer) {
   return Fail(text, answer.code == ReplyCode::kRefused ? kExitUsage : kExitCannotRun);
 }
 
+Result<std::string> AskForText(const AskOptions& options, Ask ask, std::int64_t timeout_ms) {
+  auto client = Reach(options);
+  if (!client) return client.error();
+  ask.by = Asker();
+  ask.json = options.json;
+  if (Status sent = (*client)->Send(ask); !sent) return sent.error();
+  const std::int64_t until = Service::NowMs() + timeout_ms;
+  std::string text;
+  while (true) {
+    const std::int64_t left = until - Service::NowMs();
+    if (left <= 0) {
+      return Error{"no reply of the coordinator in " + std::to_string(timeout_ms / 1'000) + " s"};
+    }
+    auto reply = (*client)->Receive(left);
+    if (!reply) return reply.error();
+    if (!*reply) continue;
+    if ((*reply)->code != ReplyCode::kOk) {
+      return Error{(*reply)->text.substr(0, (*reply)->text.find('\n'))};
+    }
+    text += (*reply)->text;
+    if ((*reply)->done) return text;
+  }
+}
+
 int AskAndPrint(const AskOptions& options, Ask ask) {
   auto client = Reach(options);
   if (!client) return Fail(client.error().message);

@@ -24,6 +24,8 @@ void AddAskOptions(CLI::App& command, AskOptions& options);
 // Errors: no ledger, no coordinator at it, keys that do not fit.
 Result<std::unique_ptr<HubClient>> Reach(const AskOptions& options);
 
+// Asks, and gives all that is replied within `timeout_ms`; an error too where it is refused.
+Result<std::string> AskForText(const AskOptions& options, Ask ask, std::int64_t timeout_ms);
 // Asks, prints each answer as it comes until the last, and gives the exit code.
 int AskAndPrint(const AskOptions& options, Ask ask);
 // Prints an answer, the last one of a refusal as a failure; gives the exit code.

@@ -80,7 +80,10 @@ void Follow::OnEvent(const Event& event) {
     record = GenerationRecord{event.track, *proposed, {}, std::nullopt, 0};
   } else if (const auto* measured = std::get_if<Measured>(&event.body)) {
     spent_[event.track].Add(measured->report);
-    if (measured->report.kind == OrderKind::kMeasure) record.reports.push_back(measured->report);
+    const Report& report = measured->report;
+    if (report.kind == OrderKind::kMeasure && report.generation == record.proposed.generation) {
+      record.reports.push_back(report);
+    }
   } else if (const auto* decided = std::get_if<Decided>(&event.body)) {
     if (decided->again) {
       if (!json_) {

@@ -2,6 +2,7 @@
 
 #include "coordinator/commands/ask.h"
 #include "coordinator/commands/command.h"
+#include "coordinator/search/job_keys.h"
 
 namespace pawl {
 namespace {
@@ -22,7 +23,7 @@ void AddMove(CLI::App& app, int& code, AskVerb verb, const char* what) {
     Ask ask;
     ask.verb = verb;
     ask.job = options->job;
-    if (ask.job.size() > 128 || ask.job.find_first_of(" \t\n") != std::string::npos) {
+    if (!IsFileStem(ask.job)) {
       code = Fail("'" + ask.job + "' is no job's name", kExitUsage);
       return;
     }

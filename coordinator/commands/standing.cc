@@ -121,12 +121,7 @@ void SayStanding(Service& service, const PeerId& peer, const Ask& ask) {
   }
   *text += JobsStanding(JobBoard(jobs), tracks, service.Problems(), ask.json, false);
   *text += WorkersStanding(service.core(), ask.json, false);
-  std::size_t begin = 0;
-  while (text->size() - begin > kMaxReplyBytes) {
-    service.Say(peer, {ReplyCode::kOk, false, text->substr(begin, kMaxReplyBytes)});
-    begin += kMaxReplyBytes;
-  }
-  service.Say(peer, {ReplyCode::kOk, true, text->substr(begin)});
+  service.Say(peer, {ReplyCode::kOk, true, *std::move(text)});
 }
 
 }  // namespace pawl

@@ -13,6 +13,8 @@
 namespace pawl {
 namespace {
 
+constexpr std::int64_t kLiveMs = 5'000;
+
 struct StatusOptions {
   AskOptions ask;
 };
@@ -32,9 +34,15 @@ int ShowStatus(const StatusOptions& options) {
                 static_cast<unsigned long long>(opened->ledger->head().seq.value),
                 opened->ledger->head().digest.Short().c_str());
   }
-  if (!opened->board.jobs().empty() && Runs(opened->ledger->folder())) {
-    std::fflush(stdout);
-    return AskAndPrint(options.ask, Ask{});
+  if (Runs(opened->ledger->folder())) {
+    AskOptions here = options.ask;
+    here.ledger = opened->ledger->folder();
+    if (auto live = AskForText(here, Ask{}, kLiveMs)) {
+      std::fwrite(live->data(), 1, live->size(), stdout);
+      return kExitDone;
+    } else if (!opened->board.jobs().empty()) {
+      Warn("of the ledger alone: " + live.error().message);
+    }
   }
   std::map<TrackId, const Track*> tracks;
   for (const auto& [id, track] : opened->tracks) tracks.emplace(id, &track);

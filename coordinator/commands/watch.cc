@@ -2,6 +2,7 @@
 
 #include "coordinator/commands/ask.h"
 #include "coordinator/commands/command.h"
+#include "coordinator/search/job_keys.h"
 #include "coordinator/service/service.h"
 #include "coordinator/service/stop_signals.h"
 
@@ -17,6 +18,9 @@ struct WatchOptions {
 };
 
 int Watch(const WatchOptions& options) {
+  if (!options.job.empty() && !IsFileStem(options.job)) {
+    return Fail("'" + options.job + "' is no job's name", kExitUsage);
+  }
   auto stop = StopSignals::Block();
   if (!stop) return Fail(stop.error().message);
   auto client = Reach(options.ask);

@@ -16,8 +16,7 @@ Watchers::Watchers(Service& service) : service_(service), table_(GenerationTable
 
 void Watchers::OnAsk(const PeerId& peer, const Ask& ask) {
   const std::int64_t now = Service::NowMs();
-  std::erase_if(watchers_,
-                [&](const auto& entry) { return now - entry.second.asked_ms > kForgetMs; });
+  ForgetSilent();
   const bool known = watchers_.contains(peer);
   if (!known && !ask.job.empty() && service_.core().board().Find(ask.job) == nullptr) {
     service_.Say(peer, {ReplyCode::kRefused, true, "no job '" + ask.job + "' was submitted\n"});
@@ -33,7 +32,14 @@ void Watchers::OnAsk(const PeerId& peer, const Ask& ask) {
   service_.Say(peer, {ReplyCode::kOk, false, first});
 }
 
+void Watchers::ForgetSilent() {
+  const std::int64_t now = Service::NowMs();
+  std::erase_if(watchers_,
+                [&](const auto& entry) { return now - entry.second.asked_ms > kForgetMs; });
+}
+
 void Watchers::Tell(const std::string& job, const std::string& row, const std::string& json) {
+  ForgetSilent();
   for (const auto& [peer, watcher] : watchers_) {
     if (!watcher.job.empty() && watcher.job != job) continue;
     service_.Say(peer, {ReplyCode::kOk, false, watcher.json ? json : row});

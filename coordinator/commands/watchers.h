@@ -26,6 +26,7 @@ class Watchers {
     bool json = false;
     std::int64_t asked_ms = 0;
   };
+  void ForgetSilent();
   void Tell(const std::string& job, const std::string& row, const std::string& json);
 
   Service& service_;

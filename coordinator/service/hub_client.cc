@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <climits>
 #include <cstring>
 #include <zmq.hpp>
@@ -24,10 +25,11 @@ bool IsListenedAt(const std::string& file) {
   address.sun_family = AF_UNIX;
   if (file.size() >= sizeof address.sun_path) return false;
   std::memcpy(address.sun_path, file.data(), file.size());
-  const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (socket < 0) return false;
   const bool there =
-      ::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+      ::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ||
+      errno == EAGAIN;  // there, and busy
   ::close(socket);
   return there;
 }

@@ -111,6 +111,7 @@ Status Service::Turn(std::int64_t timeout_ms, int wake_fd) {
     ::poll(&wake, 1, static_cast<int>(timeout_ms));
     return done;
   }
+  if (Status bound = BindUnbound(); !bound && bound.error().advice != Advice::kReject) return bound;
   const std::int64_t before = NowMs();
   if (before - state_->last_turn_ms > kStallMs)
     state_->core->OnStall(before - state_->last_turn_ms);

@@ -86,7 +86,9 @@ class Service {
   Result<std::size_t> BindJobTo(const Job& job, const DeviceFacts& device,
                                 std::vector<std::string>& reasons);
   Result<TrackId> OpenOrResume(const Job& job, TrackSpec spec);
-  Result<std::vector<std::string>> BindToThere(const Job& job);
+  Result<std::vector<std::string>> BindToThere(const Job& wanted);
+  Status BindUnbound();  // what a full disk kept from being bound
+  Status ResumeStopped(const std::string& job);
   std::optional<std::string> WhyNotAgain(const Job& job) const;
   void TakeUpBoard();
   void NoteProblem(const std::string& job, const std::string& problem);

@@ -10,7 +10,14 @@
 namespace pawl {
 namespace {
 
+constexpr std::size_t kMostRefusal = 4'096;  // bytes of a line that refuses
+
 Reply Refused(std::string why) { return {ReplyCode::kRefused, true, std::move(why) + "\n"}; }
+
+bool IsFor(const Job& job, const std::string& host) {
+  return job.hosts.empty() ||
+         std::find(job.hosts.begin(), job.hosts.end(), host) != job.hosts.end();
+}
 
 std::string Counted(std::size_t count, const std::string& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
@@ -50,6 +57,10 @@ Status Service::BindDevice(const Hello& hello, std::optional<std::string>& refus
   bool usable = state_->jobs.empty();
   for (const auto& [name, job] : state_->jobs) {
     std::vector<std::string> why;
+    if (!IsFor(job, hello.host)) {
+      reasons.push_back("job " + name + " wants a worker of another host than " + hello.host);
+      continue;
+    }
     auto bound = BindJobTo(job, hello.device, why);
     if (!bound) {
       if (!state_->options.stay || bound.error().advice != Advice::kReject) return bound.error();
@@ -100,7 +111,7 @@ Result<TrackId> Service::OpenOrResume(const Job& job, TrackSpec spec) {
   });
   if (searched != active.end()) {
     const TrackId id = searched->first;
-    if (!state_->options.stay) return id;
+    if (!state_->options.stay || searched->second.track.state.spec.budget == spec.budget) return id;
     Effects effects = state_->core->OnRebudget(id, spec.budget, NowMs());
     if (Status done = CarryOut(std::move(effects)); !done) return done.error();
     return id;
@@ -120,7 +131,9 @@ Result<TrackId> Service::OpenOrResume(const Job& job, TrackSpec spec) {
     const auto why = WhyNotResume(old.spec, wanted);
     if (!why) {
       const TrackId id = old.id;  // adopting takes `old` away
+      const bool as_it_was = state_->options.stay && old.spec.budget == spec.budget;
       if (Status adopted = Adopt(id); !adopted) return adopted.error();
+      if (as_it_was) return id;  // where it was paused as unstable, a person makes it go on
       Effects effects = state_->core->OnRebudget(id, spec.budget, NowMs());
       if (Status done = CarryOut(std::move(effects)); !done) return done.error();
       return id;
@@ -128,7 +141,9 @@ Result<TrackId> Service::OpenOrResume(const Job& job, TrackSpec spec) {
     if (!state_->options.fork) {
       return Error{"cannot resume track " + std::to_string(old.id.value) + " (" +
                    TrackTitle(old.spec) + ") of ledger " + state_->ledger->folder() + ": " + *why +
-                   "; put it back, or open a new track from its incumbent with --fork"};
+                   (state_->options.stay ? "; put it back, or give the job another name"
+                                         : "; put it back, or open a new track from its incumbent "
+                                           "with --fork")};
     }
     forked_from = old.id;
     spec.start = StartOfFork(old, spec, *(*operation)->FindBackend(spec.backend));
@@ -173,13 +188,15 @@ std::optional<std::string> Service::WhyNotAgain(const Job& job) const {
   const OperationLookup lookup = [this](const std::string& name) {
     return state_->OperationOf(name);
   };
+  const std::map<TrackId, const Track*> tracks = Tracks();
   for (const WorkerView& worker : state_->core->WorkerViews()) {
-    auto bound = BindJob(job, worker.device, lookup);
-    if (!bound) return bound.error().message;
+    const auto bound = BindJob(job, worker.device, lookup);
+    if (!bound || !IsFor(job, worker.host)) continue;  // said when it is bound
     for (const TrackSpec& spec : bound->specs) {
-      for (const auto& [id, entry] : state_->core->tracks()) {
-        const TrackState& old = entry.track.state;
-        if (!SameTrack(old.spec, spec)) continue;
+      for (const auto& [id, track] : tracks) {
+        const TrackState& old = track->state;
+        // A worker of another toolchain is no fault of the job's.
+        if (!SameTrack(old.spec, spec) || old.spec.toolchain != spec.toolchain) continue;
         TrackSpec wanted = spec;
         if (old.forked_from != TrackId{}) wanted.start = old.spec.start;
         const auto why = WhyNotResume(old.spec, wanted);
@@ -193,10 +210,12 @@ std::optional<std::string> Service::WhyNotAgain(const Job& job) const {
 }
 
 // Binds a job to the devices that are there; a line a device model that cannot use it.
-Result<std::vector<std::string>> Service::BindToThere(const Job& job) {
+Result<std::vector<std::string>> Service::BindToThere(const Job& wanted) {
+  const Job job = wanted;  // it may be taken out of the jobs meanwhile
   std::vector<std::string> lines;
   std::vector<std::string> seen;
   for (const WorkerView& worker : state_->core->WorkerViews()) {
+    if (!IsFor(job, worker.host)) continue;
     const std::string device = worker.device.model + '\n' + worker.device.toolchain;
     if (std::find(seen.begin(), seen.end(), device) != seen.end()) continue;
     seen.push_back(device);
@@ -212,6 +231,7 @@ Result<std::vector<std::string>> Service::BindToThere(const Job& job) {
       lines.push_back(std::move(line));
     }
   }
+  state_->unbound.erase(job.name);
   return lines;
 }
 
@@ -220,6 +240,7 @@ Result<Reply> Service::Submit(const Ask& ask) {
     return Refused("the job file has no name; give one, as in jobs/matmul.toml");
   auto job = ParseJob(ask.text, ask.file);
   if (!job) return Refused(job.error().message);
+  state_->operations.clear();  // a package may have changed since
   const OperationLookup lookup = [this](const std::string& name) {
     return state_->OperationOf(name);
   };
@@ -228,11 +249,13 @@ Result<Reply> Service::Submit(const Ask& ask) {
   const bool again = state_->core->board().Find(job->name) != nullptr;
   state_->problems.erase(job->name);
   state_->TakeUp(*job);
+  state_->unbound.insert(job->name);
   Effects effects =
       state_->core->OnSubmit({job->name, ask.file, ask.text, ask.priority, ask.by}, NowMs());
   if (Status done = CarryOut(std::move(effects)); !done) return done.error();
   auto lines = BindToThere(*job);
   if (!lines) return lines.error();
+  if (Status resumed = ResumeStopped(job->name); !resumed) return resumed.error();
   std::size_t tracks = 0;
   for (const auto& [id, entry] : state_->core->tracks()) {
     tracks += entry.track.state.spec.job == job->name ? 1 : 0;
@@ -257,24 +280,56 @@ Result<Reply> Service::MoveJob(const Ask& ask, JobStatus status) {
                    "' was submitted (have: " + (have.empty() ? "none" : have) + ")");
   }
   const std::string done = "job " + ask.job + " is " + std::string(Name(status)) + "\n";
-  if (known->status == status) return Reply{ReplyCode::kOk, true, done};
-  if (status == JobStatus::kGoing && !state_->jobs.contains(ask.job)) {
+  if (known->status == status && status != JobStatus::kGoing) {
+    return Reply{ReplyCode::kOk, true, done};
+  }
+  if (status == JobStatus::kGoing) {
     auto job = ParseJob(known->submitted.text, known->submitted.file);
     if (!job) return Refused(job.error().message);
+    state_->operations.clear();  // a package may have changed since
     state_->TakeUp(*job);
-  }
-  Effects effects = state_->core->OnMoveJob({ask.job, status, ask.by}, NowMs());
-  if (Status carried = CarryOut(std::move(effects)); !carried) return carried.error();
-  std::string text = done;
-  if (status == JobStatus::kGoing) {
-    const Job job = state_->jobs.at(ask.job);
-    auto lines = BindToThere(job);
-    if (!lines) return lines.error();
-    for (const std::string& line : *lines) text += line + '\n';
+    state_->unbound.insert(ask.job);
   } else if (status == JobStatus::kCancelled) {
     state_->jobs.erase(ask.job);
   }
+  if (known->status != status) {
+    Effects effects = state_->core->OnMoveJob({ask.job, status, ask.by}, NowMs());
+    if (Status carried = CarryOut(std::move(effects)); !carried) return carried.error();
+  }
+  std::string text = done;
+  if (status == JobStatus::kGoing) {
+    auto lines = BindToThere(state_->jobs.at(ask.job));
+    if (!lines) return lines.error();
+    if (Status resumed = ResumeStopped(ask.job); !resumed) return resumed.error();
+    for (const std::string& line : *lines) text += line + '\n';
+  }
   return Reply{ReplyCode::kOk, true, text};
+}
+
+// Tracks that were paused as unstable go on when a person says so.
+Status Service::ResumeStopped(const std::string& job) {
+  std::vector<TrackId> stopped;
+  for (const auto& [id, entry] : state_->core->tracks()) {
+    const TrackState& track = entry.track.state;
+    if (track.spec.job == job && track.status == TrackStatus::kPaused) stopped.push_back(id);
+  }
+  for (const TrackId id : stopped) {
+    if (Status done = CarryOut(state_->core->OnResumeTrack(id, NowMs())); !done) return done;
+  }
+  return {};
+}
+
+Status Service::BindUnbound() {
+  for (const std::string& name : std::set<std::string>(state_->unbound)) {
+    const auto job = state_->jobs.find(name);
+    state_->unbound.erase(name);
+    if (job == state_->jobs.end()) continue;
+    if (auto lines = BindToThere(Job(job->second)); !lines) {
+      state_->unbound.insert(name);
+      return lines.error();
+    }
+  }
+  return {};
 }
 
 // Who came over the guarded address has to be allowed to give orders there.
@@ -289,7 +344,7 @@ std::optional<std::string> Service::WhyMayNotAsk(const std::string& host) const 
 
 Status Service::OnAsk(const PeerId& peer, const std::string& host, const Ask& ask) {
   const auto answer = [&](Reply said) {
-    state_->hub->Send({peer, std::move(said)});
+    Say(peer, std::move(said));
     return Status{};
   };
   if (!state_->options.stay) {
@@ -322,7 +377,22 @@ Status Service::OnAsk(const PeerId& peer, const std::string& host, const Ask& as
   return made.error();
 }
 
-void Service::Say(const PeerId& peer, Reply said) { state_->hub->Send({peer, std::move(said)}); }
+void Service::Say(const PeerId& peer, Reply said) {
+  if (said.code != ReplyCode::kOk && said.text.size() > kMostRefusal) {
+    said.text.resize(kMostRefusal);
+    said.text += " ...\n";
+  }
+  const std::string text = std::move(said.text);
+  std::size_t begin = 0;
+  while (text.size() - begin > kMaxReplyBytes) {
+    // Whole lines; one that is longer than a reply may be is cut.
+    std::size_t end = text.rfind('\n', begin + kMaxReplyBytes - 1);
+    end = end == std::string::npos || end < begin ? begin + kMaxReplyBytes : end + 1;
+    state_->hub->Send({peer, Reply{said.code, false, text.substr(begin, end - begin)}});
+    begin = end;
+  }
+  state_->hub->Send({peer, Reply{said.code, said.done, text.substr(begin)}});
+}
 
 std::map<TrackId, const Track*> Service::Tracks() const {
   std::map<TrackId, const Track*> tracks;

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct Service::State {
   std::unique_ptr<Core> core;
   std::map<TrackId, Track> dormant;  // tracks of the ledger that this service does not search
   std::map<std::string, Job> jobs;   // that devices are bound to, by name
+  std::set<std::string> unbound;     // of them, those to be bound to the devices that are there
   std::map<std::string, std::string> problems;  // of a daemon's jobs, the newest
   std::map<std::string, std::shared_ptr<const Operation>> operations;
   std::vector<std::string> refusals;
@@ -27,7 +29,7 @@ struct Service::State {
   std::int64_t last_tick_ms = 0;
   Seq last_snapshot;
 
-  // Packages are loaded once. Where the files have changed since, the digests tell.
+  // Packages are loaded once for the jobs that were submitted since the last one was.
   Result<std::shared_ptr<const Operation>> OperationOf(const std::string& name);
   // Takes a job up: what devices are bound to from now on.
   void TakeUp(const Job& job);

@@ -6,6 +6,7 @@
 #include <signal.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "tests/e2e/pawl.h"
 
@@ -145,15 +146,16 @@ TEST_F(Serve, TakesJobsMovesThemAndEndsThem) {
 TEST_F(Serve, GoesOnWithItsJobsAfterAKill) {
   Start();
   const auto worker = Worker(0);
-  ASSERT_EQ(Submit("a", 400).code, 0);
+  ASSERT_EQ(Submit("a", 2'000).code, 0);
   ASSERT_EQ(Submit("b", 100'000, "", {"--priority", "-5"}).code, 0);
   ASSERT_EQ(Ask({"pause", "b"}).code, 0);
   ASSERT_TRUE(WaitFor([&] { return Decided("a") > 20; }, kPatienceMs));
   serve_->Signal(SIGKILL);
   serve_->Wait(kPatienceMs);
+  ASSERT_LT(Decided("a"), 2'000U) << "killed too late to say anything";
   Start();
   ASSERT_TRUE(Becomes("a", "done"));
-  EXPECT_EQ(Decided("a"), 400U);
+  EXPECT_EQ(Decided("a"), 2'000U);
   EXPECT_EQ(StandingOf("b")["status"], "paused");
   EXPECT_EQ(StandingOf("b")["priority"], -5);
   serve_->Signal(SIGTERM);
@@ -187,6 +189,52 @@ TEST_F(Serve, RefusesWhatIsWrongInALineAndServesOn) {
                 HasSubstr("--keys"));
   ExpectOneLine(Pawl({"serve", "--ledger", Ledger()}), 3, HasSubstr("another"));
   EXPECT_THAT(Submit("good", 10).out, HasSubstr("job good submitted"));
+}
+
+// A job of another host's workers opens no track on this one's device, where nobody may measure it.
+TEST_F(Serve, AJobOfOneHostWaitsForIt) {
+  Start();
+  const auto worker = Worker(0);
+  ASSERT_EQ(Submit("here", 10).code, 0);
+  ASSERT_TRUE(Becomes("here", "done"));
+  ASSERT_EQ(Submit("elsewhere", 10, "hosts = [\"no-such-host\"]\n").code, 0);
+  EXPECT_EQ(StandingOf("elsewhere")["status"], "waiting");
+  EXPECT_THAT(StandingOf("elsewhere")["tracks"], testing::IsEmpty());
+}
+
+// The ledger says what it knows where who listens at it does not.
+TEST_F(Serve, StatusIsOfTheLedgerWhereARunHasIt) {
+  Start();
+  ASSERT_EQ(Submit("a", 10).code, 0);
+  serve_->Signal(SIGTERM);
+  ASSERT_EQ(serve_->Wait(kPatienceMs), 0);
+  WriteFile(folder_ / "own.toml", GemmJob(100'000));
+  Process run(
+      {Program("pawl"), "run", folder_ / "own.toml", "--ledger", Ledger(), "--workers", "0"},
+      folder_ / "run.err", {"PAWL_KERNELS=" + Source("kernels")});
+  while (const auto line = run.ReadLine(kPatienceMs)) {
+    if (line->starts_with("waiting for workers")) break;
+  }
+  const Finished status = Ask({"status", "--json"});
+  EXPECT_EQ(status.code, 0) << status.err;
+  EXPECT_THAT(status.out, HasSubstr("\"job\":\"a\""));
+  EXPECT_THAT(status.err, HasSubstr("of the ledger alone"));
+}
+
+// An edited package is what the next job searches.
+TEST_F(Serve, AJobThatComesLaterHasThePackageAsItIsThen) {
+  const std::string kernels = folder_ / "kernels";
+  std::filesystem::create_directories(kernels);
+  std::filesystem::copy(Source("kernels/gemm"), kernels + "/gemm",
+                        std::filesystem::copy_options::recursive);
+  Start({"--kernels", kernels});
+  const auto worker = Worker(0);
+  ASSERT_EQ(Submit("before", 5).code, 0);
+  ASSERT_TRUE(Becomes("before", "done"));
+  std::ofstream(kernels + "/gemm/cuda/clblast.toml", std::ios::app) << "# another remark\n";
+  ASSERT_EQ(Submit("after", 5).code, 0);
+  ASSERT_TRUE(Becomes("after", "done"));
+  ExpectOneLine(Submit("before", 6), 2, HasSubstr("job before cannot go on with track 1"));
 }
 
 TEST_F(Serve, ARunTakesNoOtherJobs) {
@@ -244,6 +292,12 @@ TEST_F(Serve, AnOperatorOfAnotherHostGivesJobsAndAWorkersHostDoesNot) {
       remote("gpu1", {"submit", folder_ / "job.toml"}), 2,
       AllOf(HasSubstr("host gpu1 may measure here, and not give jobs"), HasSubstr("--operator")));
   ExpectOneLine(remote("gpu1", {"status"}), 2, HasSubstr("may measure here"));
+  // What the line says to do, for a key that is allowed already.
+  ASSERT_EQ(Pawl({"keys", "allow", "gpu1", folder_ / "gpu1/public.key", "--folder",
+                  folder_ / "keys", "--operator"})
+                .code,
+            0);
+  EXPECT_EQ(remote("gpu1", {"status"}).code, 0);
   EXPECT_THAT(remote("desk", {"status", "--json"}).out, HasSubstr("\"job\":\"job\""));
   // It measures all the same.
   Process worker({Program("pawl-worker"), "--connect", endpoint_, "--server-key", own, "--keys",
