@@ -1,12 +1,12 @@
 # The seam to devices, the host device, and the child process that owns one.
 
 pawl_library(pawl_host_device
-  SOURCES memory_limit.cc object_cache.cc device/compare.cc device/fill.cc device/generated_text.cc device/order_rules.cc
+  SOURCES cgroups.cc memory_limit.cc object_cache.cc device/compare.cc device/fill.cc device/generated_text.cc device/order_rules.cc
     device/host/ahead.cc device/host/bench.cc
     device/host/clock.cc device/host/compiler.cc device/host/guarded.cc device/host/host_device.cc
     device/host/input_sets.cc device/host/machine.cc device/host/module.cc device/host/subprocess.cc
     device/host/thunk.cc
-  HEADERS device.h memory_limit.h object_cache.h device/compare.h device/fill.h device/generated_text.h device/median.h device/order_rules.h
+  HEADERS cgroups.h device.h memory_limit.h object_cache.h device/compare.h device/fill.h device/generated_text.h device/median.h device/order_rules.h
     device/stopwatch.h device/host/ahead.h
     device/host/bench.h device/host/clock.h device/host/compiler.h device/host/guarded.h
     device/host/host_device.h device/host/input_sets.h device/host/machine.h device/host/module.h

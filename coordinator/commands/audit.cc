@@ -279,7 +279,7 @@ void AddAudit(CLI::App& app, int& code) {
       ->check(CLI::Range(1, 86'400));
   command->add_option("--workers", options->workers, "workers (default: one a core)")
       ->check(CLI::Range(1, 256));
-  command->add_option("--kernels", options->kernels, "folder of operation packages");
+  AddKernelsOption(*command, options->kernels);
   AddStateOption(*command, options->state);
   command->add_flag("--json", options->json, "one JSON object a line");
   command->callback([options, &code] { code = RunAudit(*options); });

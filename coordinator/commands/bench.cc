@@ -234,8 +234,7 @@ void AddBench(CLI::App& app, int& code) {
   manifest->check(NotEmpty());
   AddLedgerOption(*command, options->ledger);
   AddDeviceOption(*command, options->device);
-  command->add_option("--kernels", options->kernels, "folder of operation packages")
-      ->check(NotEmpty());
+  AddKernelsOption(*command, options->kernels);
   command
       ->add_option("--rival", options->rivals,
                    "a rival of your own: a .py file or a program; may be repeated")

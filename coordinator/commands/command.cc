@@ -80,6 +80,16 @@ void AddDeviceOption(CLI::App& command, std::string& device) {
       ->check(NotEmpty());
 }
 
+void AddKernelsOption(CLI::App& command, std::string& folder) {
+  command.add_option("--kernels", folder, "folder of operation packages")->check(NotEmpty());
+}
+
+void AddKeysOption(CLI::App& command, std::string& folder) {
+  command
+      .add_option("--keys", folder, "folder of this host's key and of those it lets in (pawl keys)")
+      ->check(NotEmpty());
+}
+
 void AddStateOption(CLI::App& command, std::string& folder) {
   command.add_option("--state", folder, "folder of the workers' evidence and cache, to keep them")
       ->check(NotEmpty());

@@ -34,6 +34,9 @@ CLI::Validator WholeNumber();
 CLI::Validator AtLeastOne();
 
 void AddLedgerOption(CLI::App& command, std::string& folder);
+void AddKernelsOption(CLI::App& command, std::string& folder);
+// Of a coordinator that listens for other hosts.
+void AddKeysOption(CLI::App& command, std::string& folder);
 void AddDeviceOption(CLI::App& command, std::string& device);
 // Of the workers that a command starts.
 void AddStateOption(CLI::App& command, std::string& folder);

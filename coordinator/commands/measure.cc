@@ -148,8 +148,7 @@ void AddMeasure(CLI::App& app, int& code) {
       ->required()
       ->check(NotEmpty());
   AddDeviceOption(*command, options->device);
-  command->add_option("--kernels", options->kernels, "folder of operation packages")
-      ->check(NotEmpty());
+  AddKernelsOption(*command, options->kernels);
   AddStateOption(*command, options->state);
   AddClockOptions(*command, options->clocks);
   command->add_flag(

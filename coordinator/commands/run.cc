@@ -177,12 +177,8 @@ void AddRun(CLI::App& app, int& code) {
                    "ipc://PATH or tcp://127.0.0.1:PORT for workers; with --keys any "
                    "tcp://ADDRESS:PORT")
       ->check(NotEmpty());
-  command
-      ->add_option("--keys", options->keys,
-                   "folder of this host's key and of those it lets in (pawl keys)")
-      ->check(NotEmpty());
-  command->add_option("--kernels", options->kernels, "folder of operation packages")
-      ->check(NotEmpty());
+  AddKeysOption(*command, options->keys);
+  AddKernelsOption(*command, options->kernels);
   command->add_option("--state", options->state, "folder of the workers' spool, evidence and cache")
       ->check(NotEmpty());
   AddClockOptions(*command, options->clocks);

@@ -123,12 +123,8 @@ void AddServe(CLI::App& app, int& code) {
       ->add_option("--listen,--bind", options->endpoint,
                    "tcp://ADDRESS:PORT for workers and people of other hosts; wants --keys")
       ->check(NotEmpty());
-  command
-      ->add_option("--keys", options->keys,
-                   "folder of this host's key and of those it lets in (pawl keys)")
-      ->check(NotEmpty());
-  command->add_option("--kernels", options->kernels, "folder of operation packages")
-      ->check(NotEmpty());
+  AddKeysOption(*command, options->keys);
+  AddKernelsOption(*command, options->kernels);
   command->add_option("--state", options->state, "folder of the workers' spool, evidence and cache")
       ->check(NotEmpty());
   AddClockOptions(*command, options->clocks);

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "worker/cgroups.h"
+
 namespace pawl {
 namespace {
 
@@ -51,21 +53,12 @@ void RemoveLeft(const std::string& folder) {
 }  // namespace
 
 std::string PidsCgroup(const std::string& cgroups, const std::string& root) {
-  // A line is "number:controllers:/path"; cgroup v2's has number 0 and no controllers.
   std::string second_version;
-  std::istringstream lines(cgroups);
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t first = line.find(':');
-    const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const std::string controllers = line.substr(first + 1, second - first - 1);
-    const std::string path = line.substr(second + 1);
-    // A path that leads out of what is mounted here.
-    if (path.find("/..") != std::string::npos) continue;
-    if (("," + controllers + ",").find(",pids,") != std::string::npos) {
-      return root + "/pids" + (path == "/" ? "" : path);
-    }
-    if (controllers.empty()) second_version = root + (path == "/" ? "" : path);
+  for (const Cgroup& cgroup : ParseCgroups(cgroups)) {
+    if (cgroup.IsElsewhere()) continue;
+    const std::string below = cgroup.path == "/" ? "" : cgroup.path;
+    if (cgroup.Has("pids")) return root + "/pids" + below;
+    if (cgroup.controllers.empty()) second_version = root + below;
   }
   std::error_code ignored;
   if (fs::exists(root + "/cgroup.controllers", ignored)) return second_version;
